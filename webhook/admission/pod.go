@@ -1,0 +1,231 @@
+package admission
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"berth.dev/berth/webhook/claim"
+)
+
+// mirrorAnnotation marks a mirror pod, the API's picture of a static pod: what
+// is changed or refused there never changes what runs.
+const mirrorAnnotation = corev1.MirrorPodAnnotationKey
+
+// pod is what Berth reads of a Pod.
+type pod struct {
+	Kind     string    `json:"kind"`
+	Metadata *metadata `json:"metadata"`
+	Spec     podSpec   `json:"spec"`
+}
+
+type metadata struct {
+	Name            string            `json:"name"`
+	GenerateName    string            `json:"generateName"`
+	Annotations     map[string]string `json:"annotations"`
+	OwnerReferences []ownerReference  `json:"ownerReferences"`
+}
+
+type ownerReference struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Controller *bool  `json:"controller"`
+}
+
+type podSpec struct {
+	NodeName     string            `json:"nodeName"`
+	NodeSelector map[string]string `json:"nodeSelector"`
+	Affinity     *struct {
+		NodeAffinity *struct {
+			Required *corev1.NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+		} `json:"nodeAffinity"`
+	} `json:"affinity"`
+	Volumes []struct {
+		Name string `json:"name"`
+		PVC  *struct {
+			ClaimName string `json:"claimName"`
+		} `json:"persistentVolumeClaim"`
+	} `json:"volumes"`
+	Tolerations []corev1.Toleration `json:"tolerations"`
+	HostNetwork bool                `json:"hostNetwork"`
+}
+
+func decodePod(raw []byte) (*pod, error) {
+	var p pod
+	if err := decode(raw, &p); err != nil {
+		return nil, err
+	}
+	if p.Kind != "" && p.Kind != "Pod" {
+		return nil, fmt.Errorf("it is a %s", p.Kind)
+	}
+	return &p, nil
+}
+
+func (p *pod) annotation(key string) string {
+	if p.Metadata == nil {
+		return ""
+	}
+	return p.Metadata.Annotations[key]
+}
+
+func (p *pod) isMirror() bool {
+	if p.Metadata == nil {
+		return false
+	}
+	_, ok := p.Metadata.Annotations[mirrorAnnotation]
+	return ok
+}
+
+func (s *podSpec) required() *corev1.NodeSelector {
+	if s.Affinity == nil || s.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	return s.Affinity.NodeAffinity.Required
+}
+
+// decidePod judges the CREATE of a pod.
+func decidePod(road Road, req *Request, r *claim.Reads) Decision {
+	p, err := decodePod(req.Object)
+	if err != nil {
+		return invalid(req, err)
+	}
+	if p.Metadata != nil {
+		req.GenerateName = p.Metadata.GenerateName
+	}
+	if p.isMirror() {
+		return Decision{}
+	}
+	c := newCase(r, req.Namespace, p)
+	c.classify()
+	if len(c.mounts) == 0 {
+		return Decision{}
+	}
+	c.resolution = claim.Resolve(r, c.placement())
+	if road == Validate {
+		return c.twin()
+	}
+	return c.mutate()
+}
+
+// podCase is one pod, or one pod template, under judgement.
+type podCase struct {
+	workload   *workload // whose template it is; nil for a pod
+	template   string    // where the template stands
+	reads      *claim.Reads
+	namespace  string
+	pod        *pod
+	written    written
+	declares   []string
+	mounts     []mount  // the volumes that concern Berth
+	others     []string // the pod's other PVCs, which may pin it
+	resolution claim.Resolution
+}
+
+func newCase(r *claim.Reads, namespace string, p *pod) *podCase {
+	return &podCase{reads: r, namespace: namespace, pod: p, written: parseWritten(p.annotation(claim.AnnNodePVCs))}
+}
+
+func (c *podCase) placement() claim.Placement {
+	s := &c.pod.Spec
+	return claim.Placement{
+		Namespace: c.namespace, NodeName: s.NodeName, NodeSelector: s.NodeSelector, Required: s.required(), PVCs: c.others,
+	}
+}
+
+// mutate chooses a node PVC for every node-local claim, or refuses the pod.
+func (c *podCase) mutate() Decision {
+	d := Decision{Claim: c.mounts[0].claim}
+	switch c.resolution.Outcome {
+	case claim.Contradictory:
+		return c.refuse(d, c.mounts[0], c.contradictory())
+	case claim.Unpinned:
+		return c.unpinned(d)
+	default:
+		return c.pinned(d)
+	}
+}
+
+// unpinned judges a pod that more than one node may run: it may name node PVCs
+// itself, if they lead it to their node.
+func (c *podCase) unpinned(d Decision) Decision {
+	for _, m := range c.mounts {
+		if m.local {
+			return c.refuse(d, m, c.notPinned())
+		}
+	}
+	for _, m := range c.mounts {
+		warning, refusal := claim.CheckUnpinned(c.reads, m.pvc)
+		if refusal != nil {
+			return c.refuse(d, m, *refusal)
+		}
+		d.warn(warning)
+	}
+	return d
+}
+
+// pinned chooses for each claim once, and patches each volume that needs it.
+func (c *podCase) pinned(d Decision) Decision {
+	d.Node = c.resolution.Node
+	d.warn(c.resolution.Warning)
+	asks, err := c.asks()
+	if err != nil {
+		return c.refuse(d, c.mounts[0], invalidAnnotation(err))
+	}
+	choices := map[string]string{}
+	for _, m := range c.mounts {
+		if m.isOf(d.Node) {
+			d.warn(c.left(m))
+			continue
+		}
+		if !m.local {
+			return c.refuse(d, m, c.otherNodes(m))
+		}
+		pvc, seen := choices[m.claim]
+		if !seen {
+			choice := claim.Choose(c.reads, asks.need(c, m.claim))
+			if choice.Refusal != nil {
+				return c.refuse(d, m, *choice.Refusal)
+			}
+			d.Warnings = append(d.Warnings, choice.Warnings...)
+			pvc = choice.PVC
+			choices[m.claim] = pvc
+		} else {
+			d.warn(fmt.Sprintf("claim %q is in several volumes of the pod: mount one volume several times instead", m.claim))
+		}
+		if pvc != m.claimName {
+			d.Patch = append(d.Patch, replaceClaimName(m.index, pvc))
+		}
+	}
+	return c.annotate(d, choices)
+}
+
+// annotate completes a patch with the annotation that says what was written.
+func (c *podCase) annotate(d Decision, choices map[string]string) Decision {
+	now := written(choices)
+	d.PVCs = now.String()
+	if len(d.Patch) == 0 {
+		return d
+	}
+	for _, m := range c.mounts {
+		if name := c.written.claimOf(m.claimName); name != "" && now[name] == "" && m.isOf(d.Node) {
+			now[name] = m.claimName // an earlier pass wrote it, and it stands
+		}
+	}
+	d.PVCs = now.String()
+	d.Patch = append(d.Patch, annotate(c.pod.Metadata, claim.AnnNodePVCs, d.PVCs))
+	return d
+}
+
+// left warns about a volume that names this node's PVC already.
+func (c *podCase) left(m mount) string {
+	if m.local && m.pvc.Claim != m.claimName {
+		return fmt.Sprintf("%q is a node-local claim and node %q's PVC of claim %q: taken as the PVC", m.claimName, m.pvc.Node, m.pvc.Claim)
+	}
+	return claim.CheckPinned(c.reads, m.pvc, c.pod.Spec.NodeName != "")
+}
+
+func (d *Decision) warn(warning string) {
+	if warning != "" {
+		d.Warnings = append(d.Warnings, warning)
+	}
+}

@@ -1,0 +1,210 @@
+package claim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// Placement is what a pod, or a pod template, says of its node.
+type Placement struct {
+	Namespace    string
+	NodeName     string               // spec.nodeName
+	NodeSelector map[string]string    // spec.nodeSelector
+	Required     *corev1.NodeSelector // required node affinity
+	// PVCs are the names of the pod's other PVCs, those without the claim label
+	// that a volume of the pod names.
+	PVCs []string
+}
+
+// Outcome is what Resolve found.
+type Outcome uint8
+
+// The outcomes of Resolve.
+const (
+	Unpinned      Outcome = iota // more than one node is possible, now or later
+	Pinned                       // exactly one node is
+	Contradictory                // no node is
+)
+
+// Resolution is which node a pod is pinned to, if it is.
+type Resolution struct {
+	Outcome Outcome
+	Node    string // the node, when pinned
+	By      string // what pins it, when pinned
+	Why     string // why it is not pinned, or what contradicts what
+	Warning string // a requirement that the pinned node fails today
+}
+
+// Resolve tells which node a pod is pinned to. Each of spec.nodeName, the node
+// selector, required node affinity and the volumes already bound to the pod's
+// other PVCs narrows the set of nodes; the sets are intersected. In on an
+// identity lists candidates and NotIn removes some; nothing else pins or
+// excludes, even where one node matches today, for labels change and nodes join.
+func Resolve(r *Reads, p Placement) Resolution {
+	pod := source{label: "the pod", terms: podTerms(p, &r.rules.Keys)}
+	volumes := volumeSources(r, p)
+	left := intersect(r, append([]source{pod}, volumes...))
+	switch {
+	case left.pins():
+		node := left.nodes[0]
+		return Resolution{Outcome: Pinned, Node: node, By: pinnedBy(r, p, volumes, node), Warning: misfit(r, p, node)}
+	case left.empty():
+		return Resolution{Outcome: Contradictory, Why: contradiction(r, p, volumes)}
+	default:
+		return Resolution{Outcome: Unpinned, Why: whyUnpinned(r, pod.terms, volumes, left) + today(r, p)}
+	}
+}
+
+// podTerms are the pod's own constraints as ORed terms: spec.nodeName and the
+// node selector are ANDed to each term of the required node affinity.
+func podTerms(p Placement, keys *Keys) []term {
+	base := corev1.NodeSelectorTerm{MatchExpressions: selectorRequirements(p.NodeSelector)}
+	if p.NodeName != "" {
+		base.MatchFields = nameIs(p.NodeName)
+	}
+	if p.Required == nil {
+		if len(base.MatchExpressions) == 0 && len(base.MatchFields) == 0 {
+			return []term{{}}
+		}
+		return newTerms([]corev1.NodeSelectorTerm{base}, keys)
+	}
+	var all []corev1.NodeSelectorTerm
+	for _, t := range p.Required.NodeSelectorTerms {
+		if len(t.MatchExpressions) == 0 && len(t.MatchFields) == 0 {
+			continue // an empty term matches nothing, whatever is ANDed to it
+		}
+		all = append(all, corev1.NodeSelectorTerm{
+			MatchExpressions: slices.Concat(base.MatchExpressions, t.MatchExpressions),
+			MatchFields:      slices.Concat(base.MatchFields, t.MatchFields),
+		})
+	}
+	return newTerms(all, keys)
+}
+
+func newTerms(all []corev1.NodeSelectorTerm, keys *Keys) []term {
+	var terms []term
+	for _, api := range all {
+		if t, ok := newTerm(api, keys); ok {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
+
+func nameIs(node string) []corev1.NodeSelectorRequirement {
+	return []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}
+}
+
+// selectorRequirements turns a node selector into requirements, sorted by key.
+func selectorRequirements(selector map[string]string) []corev1.NodeSelectorRequirement {
+	if len(selector) == 0 {
+		return nil
+	}
+	out := make([]corev1.NodeSelectorRequirement, 0, len(selector))
+	for key, value := range selector {
+		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}})
+	}
+	slices.SortFunc(out, func(a, b corev1.NodeSelectorRequirement) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}
+
+// source is one set of constraints, as people know it.
+type source struct {
+	label string // for example "spec.nodeName node-a"
+	terms []term
+}
+
+// volumeSources are the volumes that already tie the pod to a node. A PV's
+// matchFields are not enforced (CheckNodeAffinity in component-helpers builds a
+// Node without a name), so only its labels count.
+func volumeSources(r *Reads, p Placement) []source {
+	var out []source
+	for _, name := range p.PVCs {
+		pvc := r.PVC(p.Namespace, name)
+		if pvc == nil || !pvc.Bound() || pvc.VolumeName == "" {
+			continue
+		}
+		pv := r.PV(pvc.VolumeName)
+		if pv == nil {
+			r.Doubt(Question{Kind: AskPV, Name: pvc.VolumeName})
+			continue
+		}
+		if pv.Affinity != nil {
+			out = append(out, source{
+				label: fmt.Sprintf("PersistentVolume %q of PVC %q", pv.Name, name),
+				terms: labelTerms(pv.Affinity, &r.rules.Keys),
+			})
+		}
+	}
+	return out
+}
+
+// labelTerms reads a PV's terms without their matchFields.
+func labelTerms(s *corev1.NodeSelector, keys *Keys) []term {
+	var out []term
+	for _, api := range s.NodeSelectorTerms {
+		if len(api.MatchExpressions) == 0 && len(api.MatchFields) > 0 {
+			out = append(out, term{}) // nothing of it is enforced: every node
+			continue
+		}
+		if t, ok := newTerm(corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions}, keys); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// intersect is what all sources leave together. Candidates come from the first
+// that lists nodes; the others say whether they admit them.
+func intersect(r *Reads, sources []source) reach {
+	out := reach{every: true, open: true}
+	for _, s := range sources {
+		one := reachOf(s.terms, r)
+		out.open = out.open && one.open
+		if out.every && !one.every {
+			out.every, out.nodes = false, one.nodes
+		}
+	}
+	if len(sources) > 1 {
+		out.nodes = slices.DeleteFunc(out.nodes, func(n string) bool {
+			return slices.ContainsFunc(sources, func(s source) bool { return !admitsAny(r, s.terms, n) })
+		})
+	}
+	return out
+}
+
+func admitsAny(r *Reads, terms []term, node string) bool {
+	return slices.ContainsFunc(terms, func(t term) bool { return t.admits(r, node) })
+}
+
+// misfit warns of a pinned node that fails a requirement today; "" if it fits.
+func misfit(r *Reads, p Placement, name string) string {
+	if len(p.NodeSelector) == 0 && (p.Required == nil || !hasExpressions(p.Required)) {
+		return ""
+	}
+	node := r.Node(name)
+	if node == nil || fits(p, node) {
+		return ""
+	}
+	return fmt.Sprintf("node %q does not match the pod's nodeSelector or node affinity today", name)
+}
+
+func hasExpressions(s *corev1.NodeSelector) bool {
+	return slices.ContainsFunc(s.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions) > 0 })
+}
+
+// fits tells whether the scheduler would let the pod on the node as it is now.
+func fits(p Placement, n *Node) bool {
+	if p.NodeName != "" && p.NodeName != n.Name {
+		return false
+	}
+	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.Required}}
+	ok, err := nodeaffinity.NewRequiredNodeAffinity(p.NodeSelector, affinity).
+		Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
+	return ok && err == nil
+}

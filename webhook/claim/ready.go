@@ -1,0 +1,141 @@
+package claim
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// filled tells whether the data is in the PVC. A populator binds a PVC only
+// when the data is in; what fills a bound PVC puts the populated key on it.
+func (rules *Rules) filled(need Need, p *PVC) bool {
+	if need.Fills {
+		return true
+	}
+	if p.HasPopulated {
+		return p.Populated == rules.Keys.PopulatedValue
+	}
+	return !rules.PopulatedRequired
+}
+
+// onThisNode holds the PV of a bound PVC against the Node, by labels and by
+// name: the labels of a PVC are only a promise, the PV's affinity is enforced.
+func onThisNode(r *Reads, need Need, p *PVC) (warning string, refusal *Refusal) {
+	if !p.Bound() {
+		return "", nil
+	}
+	pv := r.PV(p.VolumeName)
+	if pv == nil {
+		r.Doubt(Question{Kind: AskPV, Name: p.VolumeName})
+		return fmt.Sprintf("PersistentVolume %q of PVC %q is not known, so its node is not checked", p.VolumeName, p.Name), nil
+	}
+	if pv.Affinity == nil {
+		return "", nil
+	}
+	node := r.Node(need.Node)
+	if node == nil {
+		r.Doubt(Question{Kind: AskNode, Name: need.Node})
+		return fmt.Sprintf("no Node %q yet: the volume of PVC %q is not checked against it", need.Node, p.Name), nil
+	}
+	if admitsNode(pv, node) {
+		return "", nil
+	}
+	return "", refuse(VolumeOnAnotherNode, "Correct the PVC's node label, or give this node a PVC of its own",
+		"PVC %q for it is bound to PersistentVolume %q, which can be used on %s only", p.Name, pv.Name, usableOn(r, pv))
+}
+
+// admitsNode asks the scheduler's code whether a PV can be used on a Node.
+func admitsNode(pv *PV, n *Node) bool {
+	ok, err := nodeaffinity.NewLazyErrorNodeSelector(pv.Affinity).
+		Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
+	return ok && err == nil
+}
+
+// usableOn says for people where a PV can be used.
+func usableOn(r *Reads, pv *PV) string {
+	on := reachOf(newTerms(pv.Affinity.NodeSelectorTerms, &r.rules.Keys), r)
+	if on.every || len(on.nodes) == 0 {
+		return "other nodes"
+	}
+	return fmt.Sprintf("node %s", List(on.nodes))
+}
+
+// provisionedHere refuses an unbound PVC that will be provisioned elsewhere:
+// the scheduler rejects every node but the selected one, for ever.
+func provisionedHere(_ *Reads, need Need, p *PVC) (string, *Refusal) {
+	if p.Bound() || p.SelectedNode == "" || p.SelectedNode == need.Node {
+		return "", nil
+	}
+	return "", refuse(SelectedOtherNode, "Delete the PVC and create it again for this node",
+		"PVC %q for it is to be provisioned on node %q (annotation %s)", p.Name, p.SelectedNode, AnnSelectedNode)
+}
+
+// filled refuses, retriably, a PVC whose data is still being written.
+func filled(r *Reads, need Need, p *PVC) (string, *Refusal) {
+	keys := &r.rules.Keys
+	remedy := fmt.Sprintf("Wait: the pod can be created once the PVC bears %s=%s", keys.PopulatedKey, keys.PopulatedValue)
+	if !r.rules.filled(need, p) {
+		return "", refuse(NotFilled, remedy, "PVC %q for it is not filled yet (annotation %s is %s)", p.Name, keys.PopulatedKey, populatedState(p))
+	}
+	if p.Bound() || need.Fills {
+		return "", nil
+	}
+	if r.Summary(need.Namespace, need.Claim).Populated > 0 {
+		return "", refuse(NotFilled, remedy, "PVC %q for it is %s, and a bound PVC of this claim is not yet a filled one", p.Name, phase(p))
+	}
+	return "", nil
+}
+
+func populatedState(p *PVC) string {
+	if p.HasPopulated {
+		return fmt.Sprintf("%q", p.Populated)
+	}
+	return "absent"
+}
+
+func phase(p *PVC) string {
+	if p.Phase == "" {
+		return string(corev1.ClaimPending)
+	}
+	return string(p.Phase)
+}
+
+// binds warns of a PVC that is still unbound, and refuses what never binds:
+// only the scheduler makes a WaitForFirstConsumer PVC bind, and spec.nodeName
+// skips it (kubernetes#65604).
+func binds(r *Reads, need Need, p *PVC) (string, *Refusal) {
+	if p.Bound() {
+		return "", nil
+	}
+	if need.NodeName && waitsForConsumer(r, p) {
+		return "", refuse(NeverBinds, "Replace spec.nodeName by the nodeSelector kubernetes.io/hostname",
+			"PVC %q for it is %s and binds only when the scheduler places a pod, which spec.nodeName skips", p.Name, phase(p))
+	}
+	return fmt.Sprintf("PVC %q is %s: the pod waits until it is bound", p.Name, phase(p)), nil
+}
+
+// waitsForConsumer tells whether an unbound PVC waits for the scheduler.
+func waitsForConsumer(r *Reads, p *PVC) bool {
+	if p.SelectedNode != "" || p.StorageClass == "" {
+		return false
+	}
+	class := r.StorageClass(p.StorageClass)
+	if class == nil {
+		r.Doubt(Question{Kind: AskStorageClass, Name: p.StorageClass})
+		return false
+	}
+	return class.WaitForFirstConsumer
+}
+
+// AnyPVFor tells whether a PersistentVolume of a class is Available and can be
+// used on a node.
+func AnyPVFor(r *Reads, class string, n *Node) bool {
+	for _, pv := range r.AvailablePVs(class) {
+		if pv.Affinity == nil || admitsNode(pv, n) {
+			return true
+		}
+	}
+	return false
+}
