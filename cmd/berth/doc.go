@@ -1,0 +1,9 @@
+// Command berth serves Berth, the admission webhook that gives each pod the
+// PersistentVolumeClaim of the node that the pod is pinned to.
+//
+// It has one file per subcommand, and one per group of flags that subcommands
+// share (rules, cluster, logging). It reads flags, wires the rooms together and
+// starts them; it knows no rule of the domain.
+//
+// Exit codes: 0 after SIGTERM or SIGINT, 1 if something failed, 2 for bad usage.
+package main

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// execute runs the command line and gives the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot() //nolint:contextcheck // cobra hands the context to RunE
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	return report(stderr, cmd.CommandPath(), err)
+}
+
+// newRoot is the command berth with its subcommands.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "berth",
+		Short: "One claim name in the pod, one PVC per node in the cluster",
+		Long: `Berth is an admission webhook. It resolves the node that a pod is pinned to, and
+rewrites the pod's node-local claims to that node's PersistentVolumeClaims.`,
+		Version:           buildVersion(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              noArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newServe())
+	return root
+}
+
+// noArgs refuses arguments, which no command of Berth's takes.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		return usageError{fmt.Errorf("unknown command %q", args[0])}
+	}
+	return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+}

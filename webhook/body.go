@@ -1,0 +1,92 @@
+package webhook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"sync"
+)
+
+const (
+	// reviewBuffer is what a body's buffer starts with: most reviews of pods
+	// fit. Content-Length is not trusted further than that, or a client could
+	// hold memory by promising a body.
+	reviewBuffer = 64 << 10
+	// maxPooledBuffer keeps the buffer of one giant review from staying for ever.
+	maxPooledBuffer = 1 << 20
+)
+
+// bodies pools the buffers that request bodies are read into.
+type bodies struct {
+	pool sync.Pool
+}
+
+// get is an empty buffer, to be given back with put.
+func (b *bodies) get() *bytes.Buffer {
+	if buf, ok := b.pool.Get().(*bytes.Buffer); ok {
+		return buf
+	}
+	return new(bytes.Buffer)
+}
+
+// put takes a buffer back. Nothing read into it may be used afterwards.
+func (b *bodies) put(buf *bytes.Buffer) {
+	if buf.Cap() > maxPooledBuffer {
+		return
+	}
+	buf.Reset()
+	b.pool.Put(buf)
+}
+
+// httpError is an answer that is no review: one line of text.
+type httpError struct {
+	code int
+	line string
+}
+
+// Error is the line.
+func (e *httpError) Error() string { return e.line }
+
+// readBody reads the body of a request into a buffer, at most limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, into *bytes.Buffer) *httpError {
+	if r.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	into.Grow(int(min(max(r.ContentLength+bytes.MinRead, 0), reviewBuffer)))
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		return nil
+	}
+	var netErr net.Error
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return tooLarge(limit)
+	case errors.As(err, &netErr) && netErr.Timeout():
+		return &httpError{http.StatusRequestTimeout, "the body did not arrive in time"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &httpError{http.StatusBadRequest, "the body ended before it was complete"}
+	default:
+		return &httpError{http.StatusBadRequest, fmt.Sprintf("the body can't be read: %v", err)}
+	}
+}
+
+func tooLarge(limit int64) *httpError {
+	return &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes (--max-request-bytes)", limit)}
+}
+
+// checkContentType refuses everything but application/json. Parameters and
+// case make no difference (RFC 9110, 8.3.1).
+func checkContentType(header string) *httpError {
+	if header == "" {
+		return &httpError{http.StatusUnsupportedMediaType, "the content type is missing: send application/json"}
+	}
+	media, _, err := mime.ParseMediaType(header)
+	if (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && media == "application/json" {
+		return nil
+	}
+	return &httpError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not supported: send application/json", header)}
+}
