@@ -1,0 +1,63 @@
+# Everything is built and tested with Go, make, gcc (for the race detector),
+# curl and jq. `make` alone lists the targets.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO ?= go
+BIN := bin/berth
+SOURCES := $(shell find cmd webhook certs -name '*.go' -not -name '*_test.go') go.mod go.sum
+FUZZTIME ?= 60s
+GOLANGCI_LINT := $(GO) tool -modfile=test/tools/golangci-lint/go.mod golangci-lint
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: $(BIN) ## build bin/berth
+
+$(BIN): $(SOURCES)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
+
+.PHONY: demo
+demo: $(BIN) ## see it decide: a real HTTPS webhook, reviews posted with curl, no cluster
+	@test/demo/demo.sh $(BIN)
+
+.PHONY: run
+run: $(BIN) ## the demo's server, kept running, with the curl line to try
+	@test/demo/demo.sh --keep $(BIN)
+
+.PHONY: test
+test: ## all tests that need no cluster, with the race detector
+	$(GO) test -race -timeout 15m ./...
+
+.PHONY: bench
+bench: ## benchmarks, benchstat-ready
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	@set -e; for target in $$(grep -rhoE '^func Fuzz[A-Za-z]+' webhook --include '*_test.go' | awk '{print $$2}' | sort); do \
+		dir=$$(dirname $$(grep -rlE "^func $$target\(" webhook --include '*_test.go')); \
+		echo "$$target in $$dir"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) ./$$dir; \
+	done
+
+.PHONY: lint
+lint: ## gofmt, vet and golangci-lint
+	@unformatted=$$(gofmt -l cmd webhook certs test); test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: ## what is generated or repeated is up to date: go.mod, goldens, README against the code
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
