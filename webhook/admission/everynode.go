@@ -6,6 +6,56 @@ import (
 	"berth.dev/berth/webhook/claim"
 )
 
+// Place is what the pods of a DaemonSet get on one node for one claim.
+type Place struct {
+	Node  string
+	Claim string
+	State claim.State
+	PVC   string // the node PVC, if there is one to name
+}
+
+// Places lists, node by node, what the pods of a DaemonSet (or of another kind
+// with a pod on every node) get. It is empty for other kinds, and for an object
+// that mounts no node-local claim.
+func Places(req *Request, r *claim.Reads) []Place {
+	k := workloadKindOf(req.Group, req.Resource)
+	if k.placing != onEveryNode || req.SubResource != "" {
+		return nil
+	}
+	w, err := parseWorkload(k, req.Object)
+	if err != nil {
+		return nil
+	}
+	var places []Place
+	for i := range w.templates {
+		c := newCase(r, req.Namespace, &w.templates[i].pod)
+		c.classify()
+		if asks, err := c.asks(); err == nil {
+			places = append(places, c.places(asks)...)
+		}
+	}
+	return places
+}
+
+// places looks at each node that the DaemonSet controller would use.
+func (c *podCase) places(a asks) []Place {
+	spec := &c.pod.Spec
+	var places []Place
+	local := c.localClaims()
+	if len(local) == 0 {
+		return nil
+	}
+	for _, node := range claim.DaemonSetNodes(c.reads, c.placement(), spec.Tolerations, spec.HostNetwork) {
+		for _, m := range local {
+			need := a.need(c, m.claim)
+			need.Node = node
+			state, pvc := claim.StateOn(c.reads, need)
+			places = append(places, Place{Node: node, Claim: m.claim, State: state, PVC: pvc})
+		}
+	}
+	return places
+}
+
 // uncovered warns of the nodes that a DaemonSet would run on and that have no
 // ready node PVC, a warning for each claim.
 func (c *podCase) uncovered() []string {
@@ -13,21 +63,23 @@ func (c *podCase) uncovered() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	spec := &c.pod.Spec
-	nodes := claim.DaemonSetNodes(c.reads, c.placement(), spec.Tolerations, spec.HostNetwork)
+	places := c.places(asks)
 	var warnings []string
 	for _, m := range c.localClaims() {
 		var lacking []string
-		for _, node := range nodes {
-			need := asks.need(c, m.claim)
-			need.Node = node
-			if state, _ := claim.StateOn(c.reads, need); state != claim.StateReady {
-				lacking = append(lacking, fmt.Sprintf("%s (%s)", node, state))
+		nodes := 0
+		for _, p := range places {
+			if p.Claim != m.claim {
+				continue
+			}
+			nodes++
+			if p.State != claim.StateReady {
+				lacking = append(lacking, fmt.Sprintf("%s (%s)", p.Node, p.State))
 			}
 		}
 		if len(lacking) > 0 {
 			c.doubtClaim(m.claim) // the PVCs may be newer than the cache
-			warnings = append(warnings, fmt.Sprintf("claim %q is not ready on %d of %d nodes: %s", m.claim, len(lacking), len(nodes), claim.List(lacking)))
+			warnings = append(warnings, fmt.Sprintf("claim %q is not ready on %d of %d nodes: %s", m.claim, len(lacking), nodes, claim.List(lacking)))
 		}
 	}
 	return warnings
