@@ -31,6 +31,16 @@ demo: $(BIN) ## see it decide: a real HTTPS webhook, reviews posted with curl, n
 run: $(BIN) ## the demo's server, kept running, with the curl line to try
 	@test/demo/demo.sh --keep $(BIN)
 
+IMAGE ?= ghcr.io/berth-dev/berth
+IMAGE_ARCHES ?= amd64 arm64
+
+bin/image/%/berth: $(SOURCES)
+	GOOS=linux GOARCH=$* CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
+
+.PHONY: image
+image: $(foreach arch,$(IMAGE_ARCHES),bin/image/$(arch)/berth) ## the image for each platform, as OCI archives in bin/image (needs buildah)
+	@test/image/build.sh $(IMAGE):$(VERSION) $(IMAGE_ARCHES)
+
 .PHONY: test
 test: ## all tests that need no cluster, with the race detector
 	$(GO) test -race -timeout 15m ./...

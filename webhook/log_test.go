@@ -40,13 +40,13 @@ func TestRefusalIsLoggedAtInfo(t *testing.T) {
 }
 
 func TestAdmissionIsLoggedAtDebugOnly(t *testing.T) {
-	p, body := pipelineOf(emptyView{}, nil), plainReview("u-2", "apps", "deployments", "UPDATE")
+	p, body := pipelineOf(emptyView{}, nil), plainReview("u-2", "apps", "deployments", "DELETE")
 	assert.Empty(t, logged(t, slog.LevelInfo, p, body))
 	records := logged(t, slog.LevelDebug, p, body)
 	require.Len(t, records, 1)
 	assert.Equal(t, map[string]any{
 		"level": "DEBUG", "msg": "request allowed",
-		"uid": "u-2", "operation": "UPDATE", "resource": "deployments", "namespace": "ml", "name": "thing",
+		"uid": "u-2", "operation": "DELETE", "resource": "deployments", "namespace": "ml", "name": "thing",
 		"node": "", "claim": "", "pvcs": "", "result": "allowed", "reason": "",
 	}, records[0])
 }

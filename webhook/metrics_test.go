@@ -87,12 +87,12 @@ func TestDecisionsAreCounted(t *testing.T) {
 	handler := NewServer(c).AdmissionHandler()
 	post(handler, "/mutate", podReview("u-1", "model-cache"))
 	post(handler, "/validate", plainReview("u-2", "", "pods", "DELETE"))
-	post(handler, "/validate", plainReview("u-3", "batch", "cronjobs", "UPDATE"))
+	post(handler, "/validate", plainReview("u-3", "batch", "cronjobs", "DELETE"))
 	series := seriesOf(t, c.Metrics)
 	assert.Equal(t, 1, series[`berth_admission_requests_total{operation="CREATE",resource="pods",result="refused"}`])
 	assert.Equal(t, 1, series[`berth_admission_refusals_total{reason="NotPinned",resource="pods"}`])
 	assert.Equal(t, 1, series[`berth_admission_requests_total{operation="DELETE",resource="pods",result="allowed"}`])
-	assert.Equal(t, 1, series[`berth_admission_requests_total{operation="UPDATE",resource="cronjobs",result="allowed"}`])
+	assert.Equal(t, 1, series[`berth_admission_requests_total{operation="DELETE",resource="cronjobs",result="allowed"}`])
 	assert.Equal(t, 2, series[`berth_admission_duration_seconds{resource="pods"}`])
 }
 

@@ -77,7 +77,7 @@ func decide(road Road, req *Request, reads *claim.Reads) Decision {
 func Unreadable(_ *Request, err error) Decision {
 	return Decision{
 		Reason:  claim.ClusterUnreadable,
-		Message: "can't decide now: the cluster could not be read: " + oneLine(err.Error()) + ". Try again.",
+		Message: message("can't decide now: the cluster could not be read: " + err.Error() + ". Try again."),
 	}
 }
 
@@ -89,9 +89,27 @@ func Crashed(*Request) Decision {
 func invalid(req *Request, err error) Decision {
 	return Decision{
 		Reason:  claim.InvalidObject,
-		Message: fmt.Sprintf("the %s object can't be read: %s", strings.TrimSuffix(req.Resource, "s"), oneLine(err.Error())),
+		Message: message(fmt.Sprintf("the object in %s can't be read: %s", req.Resource, err)),
 	}
 }
 
-// oneLine keeps a message fit for an Event and a log line.
+// Names come from requests, before the API server has looked at them: they may
+// be of any length. An Event's message is cut at 1,024 characters, and the
+// controllers that write it put words of their own in front.
+const (
+	messageMax = 900
+	wordMax    = 130
+)
+
+// message is one line fit for an Event: no word, and not the whole, is longer
+// than people would read.
+func message(s string) string {
+	words := strings.Fields(s)
+	for i, w := range words {
+		words[i] = shorten(w, wordMax)
+	}
+	return shorten(strings.Join(words, " "), messageMax)
+}
+
+// oneLine keeps a text fit for a log line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

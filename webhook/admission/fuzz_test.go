@@ -25,6 +25,28 @@ func seeds(f *testing.F) {
 		}
 		f.Add(body)
 	}
+	for resource, o := range map[string]any{
+		`{"group":"apps","resource":"deployments"}`:             nest("spec.template", object{"spec": podSpec("", "model")}),
+		`{"group":"apps","resource":"daemonsets"}`:              nest("spec.template", object{"spec": podSpec("", "model")}),
+		`{"group":"apps","resource":"statefulsets"}`:            set(nil),
+		`{"group":"batch","resource":"cronjobs"}`:               nest("spec.jobTemplate.spec.template", object{"spec": podSpec("node-a", "model")}),
+		`{"group":"ray.io","resource":"rayclusters"}`:           nest("spec.workerGroupSpecs.*.template", object{"spec": podSpec("", "model")}),
+		`{"group":"","resource":"persistentvolumeclaims"}`:      newPVC(nil),
+		`{"group":"apps.kruise.io","resource":"statefulsets"}`:  set(func(s object) { s["reserveOrdinals"] = []any{0, "2-3"} }),
+		`{"group":"example.com","resource":"widgets"}`:          nest("spec.template", object{"spec": podSpec("", "model")}),
+		`{"group":"jobset.x-k8s.io","resource":"jobsets"}`:      nest("spec.replicatedJobs.*.template.spec.template", object{"spec": podSpec("", "model")}),
+		`{"group":"apps","resource":"deployments","version":1}`: nil,
+	} {
+		for _, operation := range []string{"CREATE", "UPDATE"} {
+			b, err := json.Marshal(object{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": object{
+				"uid": "u", "operation": operation, "namespace": "ml", "resource": rawJSON([]byte(resource)), "object": o, "oldObject": newPVC(nil),
+			}})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","uid":"v","object":{}}}`))
 	f.Add([]byte(`[[[[`))
 }

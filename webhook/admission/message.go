@@ -13,12 +13,11 @@ import (
 // what to do, short enough for an Event, and the same as a cause with its field.
 func (c *podCase) refuse(d Decision, m mount, f claim.Refusal) Decision {
 	why := fmt.Sprintf("%s mounts %s, but %s", c.subject(), m.describe(), f.Why)
-	message := why + ". " + f.Remedy
+	text := why + ". " + f.Remedy
 	if f.Reason == claim.NotPinned || f.Reason == claim.NoNodePVC {
-		message += ". " + c.holders(m.claim)
+		text += ". " + c.holders(m.claim)
 	}
-	message += "."
-	d.Reason, d.Message, d.Claim, d.Patch, d.PVCs, d.Warnings = f.Reason, oneLine(message), m.claim, nil, "", nil
+	d.Reason, d.Message, d.Claim, d.Patch, d.PVCs, d.Warnings = f.Reason, message(text+"."), m.claim, nil, "", nil
 	d.Causes = []metav1.StatusCause{c.cause(m, f)}
 	return d
 }
@@ -29,7 +28,7 @@ func (c *podCase) cause(m mount, f claim.Refusal) metav1.StatusCause {
 	if c.template != "" {
 		field = c.template + "." + field
 	}
-	return metav1.StatusCause{Type: metav1.CauseType(f.Reason), Field: field, Message: oneLine(f.Why + ". " + f.Remedy + ".")}
+	return metav1.StatusCause{Type: metav1.CauseType(f.Reason), Field: field, Message: message(f.Why + ". " + f.Remedy + ".")}
 }
 
 func (c *podCase) contradictory() claim.Refusal {
@@ -49,6 +48,9 @@ func (c *podCase) notPinned() claim.Refusal {
 	why := fmt.Sprintf("%s %s a node only after admission, so no node's PVC can be chosen", who, get)
 	if c.resolution.Why != "" {
 		why = fmt.Sprintf("%s %s not pinned to one node, so no node's PVC can be chosen: %s", who, have, c.resolution.Why)
+	}
+	if c.resolution.Today != "" {
+		why += fmt.Sprintf(" (only node %q matches today, but labels change and nodes join)", c.resolution.Today)
 	}
 	remedy := "Use a DaemonSet, or pin the pod: nodeSelector kubernetes.io/hostname"
 	if c.workload != nil || c.owner() != nil {

@@ -207,7 +207,7 @@ func (c *podCase) annotate(d Decision, choices map[string]string) Decision {
 		return d
 	}
 	for _, m := range c.mounts {
-		if name := c.written.claimOf(m.claimName); name != "" && now[name] == "" && m.isOf(d.Node) {
+		if name := c.written.claimOf(m.claimName); name != "" && now[name] == "" && m.isOf(d.Node) && m.pvc.Claim == name {
 			now[name] = m.claimName // an earlier pass wrote it, and it stands
 		}
 	}
@@ -218,7 +218,7 @@ func (c *podCase) annotate(d Decision, choices map[string]string) Decision {
 
 // left warns about a volume that names this node's PVC already.
 func (c *podCase) left(m mount) string {
-	if m.local && m.pvc.Claim != m.claimName {
+	if m.claim == m.claimName && m.pvc.Claim != m.claimName {
 		return fmt.Sprintf("%q is a node-local claim and node %q's PVC of claim %q: taken as the PVC", m.claimName, m.pvc.Node, m.pvc.Claim)
 	}
 	return claim.CheckPinned(c.reads, m.pvc, c.pod.Spec.NodeName != "")

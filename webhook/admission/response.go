@@ -18,6 +18,9 @@ const (
 	warningMaxLength = 120
 )
 
+// auditMax bounds an audit annotation: a node's name, or a few PVCs.
+const auditMax = 512
+
 // Respond writes the AdmissionReview that answers a request. Each answer is a
 // value of its own: a shared one would bear another request's uid.
 func (d Decision) Respond(req *Request) []byte {
@@ -66,7 +69,7 @@ func (d Decision) audit() map[string]string {
 	out := map[string]string{}
 	for key, value := range map[string]string{"reason": string(d.Reason), "node": d.Node, "pvcs": d.PVCs} {
 		if value != "" {
-			out[key] = value
+			out[key] = shorten(oneLine(value), auditMax)
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ type review struct {
 // line and means that the body is no such review, so no answer can bear its uid.
 func DecodeReview(body []byte) (*Request, error) {
 	var r review
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &r); err != nil {
+	if err := unmarshal(body, &r); err != nil {
 		return nil, fmt.Errorf("body is no AdmissionReview: %w", err)
 	}
 	if r.Kind != "AdmissionReview" || r.APIVersion != "admission.k8s.io/v1" {
@@ -79,5 +79,19 @@ func decode(raw []byte, into any) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return errors.New("the request has no object")
 	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(raw, into)
+	return unmarshal(raw, into)
+}
+
+// unmarshal reads JSON as the API server does. An error names the field, and
+// no type of Go's.
+func unmarshal(raw []byte, into any) error {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return fmt.Errorf("it can't be a JSON %s", wrong.Value)
+		}
+		return fmt.Errorf("%s can't be a JSON %s", wrong.Field, wrong.Value)
+	}
+	return err
 }

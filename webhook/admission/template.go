@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	kjson "sigs.k8s.io/json"
 )
 
 // template is one pod template of a workload.
@@ -32,7 +30,7 @@ func findTemplates(object []byte, path string) ([]template, error) {
 		found = next
 	}
 	for i := range found {
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(found[i].raw, &found[i].pod); err != nil {
+		if err := unmarshal(found[i].raw, &found[i].pod); err != nil {
 			return nil, fmt.Errorf("%s: %w", found[i].path, err)
 		}
 	}
@@ -43,7 +41,7 @@ func findTemplates(object []byte, path string) ([]template, error) {
 func (t template) step(name string) ([]template, error) {
 	if name == "*" {
 		var items []json.RawMessage
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(t.raw, &items); err != nil {
+		if err := unmarshal(t.raw, &items); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.path, err)
 		}
 		var out []template
@@ -55,7 +53,7 @@ func (t template) step(name string) ([]template, error) {
 		return out, nil
 	}
 	var fields map[string]json.RawMessage
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(t.raw, &fields); err != nil {
+	if err := unmarshal(t.raw, &fields); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(t.path+"."+name, "."), err)
 	}
 	if isNull(fields[name]) {

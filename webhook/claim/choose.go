@@ -34,7 +34,7 @@ func refuse(reason Reason, remedy, format string, args ...any) *Refusal {
 func Choose(r *Reads, need Need) Choice {
 	all := r.NodePVCs(need.Namespace, need.Claim, need.Node)
 	live := filter(all, (*PVC).Live)
-	if refusal := sameScope(live); refusal != nil {
+	if refusal := sameScope(need, live); refusal != nil {
 		return Choice{Refusal: refusal}
 	}
 	wanted := filter(live, func(p *PVC) bool { return need.Revision == "" || sameRevision(p.Revision, need.Revision) })
@@ -66,11 +66,11 @@ func (c *Choice) warn(warning string) {
 	}
 }
 
-func sameScope(live []*PVC) *Refusal {
+func sameScope(need Need, live []*PVC) *Refusal {
 	for _, p := range live {
 		if p.Scope != live[0].Scope {
 			return refuse(ScopeConflict, "Rename one of the claims, or give each a namespace of its own",
-				"node PVCs of different scope serve it: %s", describeAll(live, func(p *PVC) string { return fmt.Sprintf("%q", p.Scope) }))
+				"node %q has PVCs of different scope for it: %s", need.Node, describeAll(live, func(p *PVC) string { return fmt.Sprintf("scope %q", p.Scope) }))
 		}
 	}
 	return nil
@@ -107,8 +107,7 @@ func pick(rules *Rules, need Need, wanted []*PVC) (*PVC, *Refusal) {
 	if distinctRevisions(pool) {
 		remedy = fmt.Sprintf("Ask for one with the pod annotation %s, or delete all but one", AnnRevision)
 	}
-	return nil, refuse(AmbiguousNodePVC, remedy, "%d PVCs serve it there: %s", len(pool),
-		describeAll(pool, func(p *PVC) string { return fmt.Sprintf("revision %q", p.Revision) }))
+	return nil, refuse(AmbiguousNodePVC, remedy, "node %q has %d PVCs for it: %s", need.Node, len(pool), describeAll(pool, revisionOf))
 }
 
 func distinctRevisions(pvcs []*PVC) bool {
@@ -141,7 +140,23 @@ func revisionTaken(r *Reads, need Need, p *PVC) string {
 	if s.Revisions < 2 {
 		return ""
 	}
-	return fmt.Sprintf("claim %q has %d revisions here; took revision %q, PVC %q", need.Claim, s.Revisions, p.Revision, p.Name)
+	return fmt.Sprintf("claim %q has %d revisions here; took PVC %q, revision %q", need.Claim, s.Revisions, p.Name, abbreviate(p.Revision))
+}
+
+// abbreviate shortens a digest for a warning.
+func abbreviate(revision string) string {
+	const most = 20
+	if len(revision) <= most {
+		return revision
+	}
+	return revision[:12] + "…"
+}
+
+func revisionOf(p *PVC) string {
+	if p.Revision == "" {
+		return "no revision"
+	}
+	return fmt.Sprintf("revision %q", p.Revision)
 }
 
 // describeAll lists PVCs with one fact of each, cut at [ListMax].

@@ -41,7 +41,7 @@ func StateOn(r *Reads, need Need) (State, string) {
 		return r.rules.deadOrMissing(all)
 	}
 	p, refusal := pick(r.rules, need, wanted)
-	if refusal != nil || sameScope(live) != nil {
+	if refusal != nil || sameScope(need, live) != nil {
 		return StateAmbiguous, ""
 	}
 	return r.rules.stateOf(need, p), p.Name

@@ -67,24 +67,23 @@ func contradiction(r *Reads, p Placement, volumes []source) string {
 	for i, s := range sources {
 		for _, t := range sources[:i] {
 			if intersect(r, []source{s, t}).empty() {
-				return fmt.Sprintf("%s, while %s", allows(r, t), allows(r, s))
+				return disagree(r, t, s)
 			}
 		}
 	}
 	return "its constraints on the node contradict one another"
 }
 
-// allows says which nodes a source leaves.
-func allows(r *Reads, s source) string {
-	one := reachOf(s.terms, r)
-	switch {
-	case one.every:
-		return s.label + " excludes it"
-	case len(one.nodes) == 0:
-		return s.label + " is borne by no Node"
-	default:
-		return fmt.Sprintf("%s allows %s", s.label, List(one.nodes))
+// disagree says what each of two sources allows.
+func disagree(r *Reads, a, b source) string {
+	onA, onB := reachOf(a.terms, r), reachOf(b.terms, r)
+	if len(onA.nodes) == 0 {
+		a, b, onA, onB = b, a, onB, onA
 	}
+	if len(onB.nodes) == 0 {
+		return fmt.Sprintf("%s allows %s, which %s excludes", a.label, List(onA.nodes), b.label)
+	}
+	return fmt.Sprintf("%s allows %s, while %s allows %s", a.label, List(onA.nodes), b.label, List(onB.nodes))
 }
 
 // severalNames explains the commonest invalid term.
@@ -188,8 +187,5 @@ func today(r *Reads, p Placement) string {
 			only = n.Name
 		}
 	}
-	if only == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (only node %q matches today, but labels change and nodes join)", only)
+	return only
 }

@@ -36,7 +36,7 @@ func missing(r *Reads, need Need, all []*PVC) Choice {
 	}
 	r.DoubtAll()
 	return Choice{PVC: name, Pended: true, Warnings: []string{
-		fmt.Sprintf("node %q has no PVC for claim %q yet: the pod waits for PVC %q", need.Node, need.Claim, name),
+		fmt.Sprintf("the pod waits for PVC %q: node %q has none for claim %q yet", name, need.Node, need.Claim),
 		fmt.Sprintf(`to leave such nodes out, label those that hold it and use nodeSelector %s%s: "true"`, holdsLabel, need.Claim),
 	}}
 }
@@ -63,7 +63,7 @@ func cannotPend(r *Reads, need Need, name string) string {
 		return fmt.Sprintf("%q can't name a PVC: %s", cut(name), problem)
 	}
 	if r.PVC(need.Namespace, name) != nil {
-		return fmt.Sprintf("PVC %q exists and is not this node's", name)
+		return fmt.Sprintf("a PVC %q is there already", name)
 	}
 	if slices.Contains(need.Declares, name) || IsClaimName(name) && r.Summary(need.Namespace, name).Total > 0 {
 		return fmt.Sprintf("%q is itself a node-local claim", name)
@@ -92,8 +92,7 @@ func absent(need Need, all []*PVC, keys *Keys, notPended string) *Refusal {
 	}
 	if live := filter(all, (*PVC).Live); len(live) > 0 {
 		reason = RevisionNotFound
-		why = fmt.Sprintf("node %q has no PVC of revision %q for it: %s", need.Node, need.Revision,
-			describeAll(live, func(p *PVC) string { return fmt.Sprintf("revision %q", p.Revision) }))
+		why = fmt.Sprintf("node %q has no PVC of revision %q for it, but %s", need.Node, need.Revision, describeAll(live, revisionOf))
 		remedy = fmt.Sprintf("Ask for a revision that is there (pod annotation %s), or create its PVC", AnnRevision)
 	}
 	if notPended != "" {

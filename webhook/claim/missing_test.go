@@ -30,7 +30,7 @@ func TestMissingNodePVC(t *testing.T) {
 		"if pend and siblings are named otherwise, pended":                 {rules: pend, pvcs: odd, want: "model-cache-node-a", pended: true},
 		"if pend and the pod has spec.nodeName, refused":                   {rules: pend, need: claim.Need{NodeName: true}, pvcs: siblings, reason: claim.NoNodePVC, says: []string{"spec.nodeName"}},
 		"if auto and the pod has spec.nodeName, refused":                   {rules: auto, need: claim.Need{NodeName: true}, pvcs: siblings, reason: claim.NoNodePVC, says: []string{"spec.nodeName"}},
-		"if pend and an ordinary PVC bears the name, refused":              {rules: pend, pvcs: with(pvc("model-cache-node-a", "", plain)), reason: claim.NoNodePVC, says: []string{`"model-cache-node-a" exists`}},
+		"if pend and an ordinary PVC bears the name, refused":              {rules: pend, pvcs: with(pvc("model-cache-node-a", "", plain)), reason: claim.NoNodePVC, says: []string{`"model-cache-node-a" is there already`}},
 		"if pend and this node's PVC of that name is being deleted":        {rules: pend, pvcs: with(pvc("model-cache-node-a", "node-a", deleting)), reason: claim.NoNodePVC, says: []string{"being deleted"}},
 		"if auto and this node's PVC of that name is Lost, refused":        {rules: auto, pvcs: with(pvc("model-cache-node-a", "node-a", lost)), reason: claim.NoNodePVC, says: []string{"Lost"}},
 		"if pend and the name is itself a node-local claim, refused":       {rules: pend, pvcs: with(pvc("z", "node-b", func(p *claim.PVC) { p.Claim = "model-cache-node-a" })), reason: claim.NoNodePVC, says: []string{"itself a node-local claim"}},

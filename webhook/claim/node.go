@@ -37,6 +37,7 @@ type Resolution struct {
 	Node    string // the node, when pinned
 	By      string // what pins it, when pinned
 	Why     string // why it is not pinned, or what contradicts what
+	Today   string // the only node that matches today, where it is not pinned
 	Warning string // a requirement that the pinned node fails today
 }
 
@@ -56,7 +57,7 @@ func Resolve(r *Reads, p Placement) Resolution {
 	case left.empty():
 		return Resolution{Outcome: Contradictory, Why: contradiction(r, p, volumes)}
 	default:
-		return Resolution{Outcome: Unpinned, Why: whyUnpinned(r, pod.terms, volumes, left) + today(r, p)}
+		return Resolution{Outcome: Unpinned, Why: whyUnpinned(r, pod.terms, volumes, left), Today: today(r, p)}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c resolveCase) run(t *testing.T) {
 	assert.Equal(t, c.want, res.Outcome, "%+v", res)
 	assert.Equal(t, c.on, res.Node)
 	for _, s := range c.says {
-		assert.Contains(t, res.Why+"|"+res.By+"|"+res.Warning, s)
+		assert.Contains(t, res.Why+"|"+res.By+"|"+res.Warning+"|today "+res.Today, s)
 	}
 }
 
@@ -77,6 +77,12 @@ func TestResolvePins(t *testing.T) {
 		"if hostname and node name differ, the label is mapped through the Node": {
 			p: claim.Placement{NodeSelector: selector(h, "ip-10-0-0-1")}, nodes: []*claim.Node{node("ip-10-0-0-1.internal", h+"=ip-10-0-0-1")}, on: "ip-10-0-0-1.internal",
 		},
+		"if Exists on an identity fails today, the node all the same, with a warning": {
+			p: claim.Placement{Required: required(and(name("node-a"), label(h, exists)))}, nodes: []*claim.Node{node("node-a", h)}, on: "node-a", says: []string{"does not match"},
+		},
+		"if Gt on an identity fails today, the node all the same": {
+			p: claim.Placement{Required: required(and(name("node-a"), label(h, gt, "3")))}, on: "node-a", says: []string{"does not match"},
+		},
 		"if a shared hostname is ANDed with a name, the name pins": {
 			p: claim.Placement{NodeSelector: selector(h, "localhost"), Required: required(name("e1"))}, nodes: []*claim.Node{node("e1", h+"=localhost"), node("e2", h+"=localhost")}, on: "e1",
 		},
@@ -93,8 +99,8 @@ func TestResolveDoesNotPin(t *testing.T) {
 		"if two ORed terms end at different nodes":                  {p: claim.Placement{Required: required(name("node-a"), name("node-b"))}, says: []string{"2 nodes: node-a, node-b"}},
 		"if one term names a node and the other only a label":       {p: claim.Placement{Required: required(name("node-a"), label("zone", in, "z"))}, says: []string{"ORed"}},
 		"if the hostname is In two values":                          {p: claim.Placement{Required: required(host("a", "b"))}, says: []string{"node-a, node-b"}},
-		"if a custom label is borne by one node today":              {p: claim.Placement{NodeSelector: selector("special", "yes")}, nodes: []*claim.Node{node("node-a", "special=yes"), node("node-b")}, says: []string{`only node "node-a" matches today`}},
-		"if NotIn leaves one node of those that exist":              {p: claim.Placement{Required: required(label(h, notIn, "b", "c"))}, says: []string{`only node "node-a" matches today`}},
+		"if a custom label is borne by one node today":              {p: claim.Placement{NodeSelector: selector("special", "yes")}, nodes: []*claim.Node{node("node-a", "special=yes"), node("node-b")}, says: []string{"today node-a"}},
+		"if NotIn leaves one node of those that exist":              {p: claim.Placement{Required: required(label(h, notIn, "b", "c"))}, says: []string{"today node-a"}},
 		"if Exists matches one node today":                          {p: claim.Placement{Required: required(label(topolvm, exists))}, nodes: []*claim.Node{node("node-a", topolvm+"=x"), node("node-b")}},
 		"if Gt matches one node today":                              {p: claim.Placement{Required: required(label("gpus", gt, "4"))}, nodes: []*claim.Node{node("node-a", "gpus=8"), node("node-b")}},
 		"if two Nodes share the hostname, naming both":              {p: claim.Placement{NodeSelector: selector(h, "localhost")}, nodes: []*claim.Node{node("e1", h+"=localhost"), node("e2", h+"=localhost")}, says: []string{`"localhost"`, "e1, e2"}},

@@ -43,7 +43,7 @@ func onThisNode(r *Reads, need Need, p *PVC) (warning string, refusal *Refusal) 
 		return "", nil
 	}
 	return "", refuse(VolumeOnAnotherNode, "Correct the PVC's node label, or give this node a PVC of its own",
-		"PVC %q for it is bound to PersistentVolume %q, which can be used on %s only", p.Name, pv.Name, usableOn(r, pv))
+		"node %q's PVC %q is bound to PersistentVolume %q, which can be used on %s only", need.Node, p.Name, pv.Name, usableOn(r, pv))
 }
 
 // admitsNode asks the scheduler's code whether a PV can be used on a Node.
@@ -53,13 +53,23 @@ func admitsNode(pv *PV, n *Node) bool {
 	return ok && err == nil
 }
 
-// usableOn says for people where a PV can be used.
+// usableOn says for people where a PV can be used: the Nodes that there are,
+// or else the values that its affinity lists.
 func usableOn(r *Reads, pv *PV) string {
-	on := reachOf(newTerms(pv.Affinity.NodeSelectorTerms, &r.rules.Keys), r)
-	if on.every || len(on.nodes) == 0 {
+	terms := newTerms(pv.Affinity.NodeSelectorTerms, &r.rules.Keys)
+	if on := reachOf(terms, r); len(on.nodes) > 0 {
+		return "node " + List(on.nodes)
+	}
+	var values []string
+	for _, t := range terms {
+		if q := t.listed(); q != nil {
+			values = append(values, fmt.Sprintf("%s %s", q.Key, List(q.Values)))
+		}
+	}
+	if len(values) == 0 {
 		return "other nodes"
 	}
-	return fmt.Sprintf("node %s", List(on.nodes))
+	return "nodes of " + List(values)
 }
 
 // provisionedHere refuses an unbound PVC that will be provisioned elsewhere:
@@ -69,7 +79,7 @@ func provisionedHere(_ *Reads, need Need, p *PVC) (string, *Refusal) {
 		return "", nil
 	}
 	return "", refuse(SelectedOtherNode, "Delete the PVC and create it again for this node",
-		"PVC %q for it is to be provisioned on node %q (annotation %s)", p.Name, p.SelectedNode, AnnSelectedNode)
+		"node %q's PVC %q is to be provisioned on node %q (annotation %s)", need.Node, p.Name, p.SelectedNode, AnnSelectedNode)
 }
 
 // filled refuses, retriably, a PVC whose data is still being written.
@@ -77,13 +87,13 @@ func filled(r *Reads, need Need, p *PVC) (string, *Refusal) {
 	keys := &r.rules.Keys
 	remedy := fmt.Sprintf("Wait: the pod can be created once the PVC bears %s=%s", keys.PopulatedKey, keys.PopulatedValue)
 	if !r.rules.filled(need, p) {
-		return "", refuse(NotFilled, remedy, "PVC %q for it is not filled yet (annotation %s is %s)", p.Name, keys.PopulatedKey, populatedState(p))
+		return "", refuse(NotFilled, remedy, "node %q's PVC %q is not filled yet (annotation %s is %s)", need.Node, p.Name, keys.PopulatedKey, populatedState(p))
 	}
 	if p.Bound() || need.Fills {
 		return "", nil
 	}
 	if r.Summary(need.Namespace, need.Claim).Populated > 0 {
-		return "", refuse(NotFilled, remedy, "PVC %q for it is %s, and a bound PVC of this claim is not yet a filled one", p.Name, phase(p))
+		return "", refuse(NotFilled, remedy, "node %q's PVC %q is %s, and a bound PVC of this claim is not yet a filled one", need.Node, p.Name, phase(p))
 	}
 	return "", nil
 }
@@ -111,7 +121,7 @@ func binds(r *Reads, need Need, p *PVC) (string, *Refusal) {
 	}
 	if need.NodeName && waitsForConsumer(r, p) {
 		return "", refuse(NeverBinds, "Replace spec.nodeName by the nodeSelector kubernetes.io/hostname",
-			"PVC %q for it is %s and binds only when the scheduler places a pod, which spec.nodeName skips", p.Name, phase(p))
+			"node %q's PVC %q is %s and binds only when the scheduler places a pod, which spec.nodeName skips", need.Node, p.Name, phase(p))
 	}
 	return fmt.Sprintf("PVC %q is %s: the pod waits until it is bound", p.Name, phase(p)), nil
 }

@@ -187,13 +187,17 @@ func (w *world) admissible(may values) []string {
 	var names []string
 	for _, term := range w.terms() {
 		for _, n := range w.cluster.Nodes {
+			free := slices.Clone(otherKeys)
 			labels := map[string]string{}
 			for _, key := range identityKeys {
 				if v, ok := n.Labels[key]; ok {
 					labels[key] = v
 				}
+				if !w.lists(key) { // Exists, Gt and the like exclude nothing: the label may change
+					free = append(free, key)
+				}
 			}
-			names = w.try(names, n.Name, labels, otherKeys, term, may)
+			names = w.try(names, n.Name, labels, free, term, may)
 		}
 		for _, name := range append(w.newNames(), "joins-1", "joins-2") {
 			names = w.try(names, name, map[string]string{}, slices.Concat(otherKeys, identityKeys), term, may)
@@ -201,6 +205,16 @@ func (w *world) admissible(may values) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// lists tells whether a term, or the selector, lists or excludes values of a key.
+func (w *world) lists(key string) bool {
+	_, selected := w.placement.NodeSelector[key]
+	return selected || slices.ContainsFunc(w.terms(), func(t corev1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(t.MatchExpressions, func(q corev1.NodeSelectorRequirement) bool {
+			return q.Key == key && (q.Operator == corev1.NodeSelectorOpIn || q.Operator == corev1.NodeSelectorOpNotIn)
+		})
+	})
 }
 
 func (w *world) terms() []corev1.NodeSelectorTerm {
@@ -222,6 +236,7 @@ func (w *world) newNames() []string {
 // selector are met, and asks the scheduler's code about the result.
 func (w *world) try(names []string, name string, labels map[string]string, free []string, term corev1.NodeSelectorTerm, may values) []string {
 	for _, key := range free {
+		delete(labels, key)
 		for _, v := range []string{"", "a", "b", "c", "d", "e", "shared", "ghost", "fresh-1", "z1", "z2", "1", "2", "3", "4", "5", "8", "9", "-1", "many", "absent"} {
 			with := map[string]string{key: v}
 			if v == "absent" {

@@ -21,7 +21,8 @@ type term struct {
 	name     string                           // the value of metadata.name In, if hasName
 	hasName  bool                             //
 	fields   []corev1.NodeSelectorRequirement // all matchFields
-	identity []corev1.NodeSelectorRequirement // matchExpressions on identity labels
+	identity []corev1.NodeSelectorRequirement // In and NotIn on identity labels: what lists and excludes
+	keyed    []corev1.NodeSelectorRequirement // everything on identity labels
 }
 
 // newTerm reads a term; false if it can match no node whatever its labels.
@@ -34,7 +35,11 @@ func newTerm(api corev1.NodeSelectorTerm, keys *Keys) (term, bool) {
 	}
 	t := term{fields: api.MatchFields}
 	for _, e := range api.MatchExpressions {
-		if keys.identifies(e.Key) {
+		if !keys.identifies(e.Key) {
+			continue
+		}
+		t.keyed = append(t.keyed, e)
+		if e.Operator == corev1.NodeSelectorOpIn || e.Operator == corev1.NodeSelectorOpNotIn {
 			t.identity = append(t.identity, e)
 		}
 	}
@@ -130,7 +135,7 @@ func (t *term) admits(r *Reads, name string) bool {
 // open tells whether a node that does not exist yet could fit: it may bear any
 // value of an identity label but those that exactly one Node bears.
 func (t *term) open(r *Reads) bool {
-	return satisfiable(t.identity, func(key, value string) bool { return len(r.NodesByLabel(key, value)) != 1 })
+	return satisfiable(t.keyed, func(key, value string) bool { return len(r.NodesByLabel(key, value)) != 1 })
 }
 
 // matches asks the scheduler's own code.

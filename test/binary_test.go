@@ -1,0 +1,34 @@
+package test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// berth is the path of the program under test, built once by TestMain.
+var berth string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run builds berth, runs the tests, and leaves nothing behind.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "berth-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	berth = filepath.Join(dir, "berth")
+	var output bytes.Buffer
+	build := exec.Command("go", "build", "-o", berth, "berth.dev/berth/cmd/berth")
+	build.Stdout, build.Stderr = &output, &output
+	if err := build.Run(); err != nil {
+		fmt.Fprintf(os.Stderr, "build berth: %v\n%s", err, output.Bytes())
+		return 1
+	}
+	return m.Run()
+}
