@@ -11,6 +11,7 @@ GO ?= go
 BIN := bin/berth
 SOURCES := $(shell find cmd webhook certs -name '*.go' -not -name '*_test.go') go.mod go.sum
 FUZZTIME ?= 60s
+HELM := $(GO) tool -modfile=test/tools/helm/go.mod helm
 GOLANGCI_LINT := $(GO) tool -modfile=test/tools/golangci-lint/go.mod golangci-lint
 
 .PHONY: help
@@ -60,13 +61,19 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 lint: ## gofmt, vet and golangci-lint
 	@unformatted=$$(gofmt -l cmd webhook certs test); test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
+	cd test/deploy && $(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
-verify: ## what is generated or repeated is up to date: go.mod, goldens, README against the code
-	$(GO) mod tidy -diff
+verify: $(BIN) ## what is generated or repeated is up to date: go.mod, goldens, README, chart and berth.yaml
+	for module in . test/deploy test/tools/helm test/tools/golangci-lint; do (cd $$module && $(GO) mod tidy -diff); done
 	$(GO) mod verify
-	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/...
+	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/ ./test/rooms
+	$(HELM) lint --strict deploy/chart
+	cd test/deploy && BERTH=$(CURDIR)/$(BIN) $(GO) test -race -count=1 -timeout 15m ./...
+
+deploy/berth.yaml: $(shell find deploy/chart -type f) $(BIN) ## render the chart again
+	cd test/deploy && BERTH=$(CURDIR)/$(BIN) UPDATE_DEPLOY=1 $(GO) test -count=1 -run TestBerthYAML .
 
 .PHONY: clean
 clean: ## remove what was built
