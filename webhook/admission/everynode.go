@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	"berth.dev/berth/webhook/claim"
 )
@@ -56,9 +57,9 @@ func (c *podCase) places(a asks) []Place {
 	return places
 }
 
-// uncovered warns of the nodes that a DaemonSet would run on and that have no
-// ready node PVC, a warning for each claim.
-func (c *podCase) uncovered() []string {
+// onEveryNodeAdvice warns, claim by claim, of the nodes that a DaemonSet would
+// run on and that have no ready node PVC, and of PVCs that a surge pod can't share.
+func (c *podCase) onEveryNodeAdvice() []string {
 	asks, err := c.asks()
 	if err != nil {
 		return []string{err.Error()}
@@ -66,21 +67,36 @@ func (c *podCase) uncovered() []string {
 	places := c.places(asks)
 	var warnings []string
 	for _, m := range c.localClaims() {
-		var lacking []string
-		nodes := 0
-		for _, p := range places {
-			if p.Claim != m.claim {
-				continue
-			}
-			nodes++
-			if p.State != claim.StateReady {
-				lacking = append(lacking, fmt.Sprintf("%s (%s)", p.Node, p.State))
-			}
-		}
-		if len(lacking) > 0 {
+		of := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Claim != m.claim })
+		if warning := uncovered(m.claim, of); warning != "" {
 			c.doubtClaim(m.claim) // the PVCs may be newer than the cache
-			warnings = append(warnings, fmt.Sprintf("claim %q is not ready on %d of %d nodes: %s", m.claim, len(lacking), nodes, claim.List(lacking)))
+			warnings = append(warnings, warning)
+		}
+		if slices.ContainsFunc(of, c.isForOnePod) {
+			warnings = append(warnings, fmt.Sprintf("claim %q has ReadWriteOncePod PVCs: a surge pod (maxSurge) waits for the old one to go", m.claim))
 		}
 	}
 	return warnings
+}
+
+func uncovered(name string, places []Place) string {
+	var lacking []string
+	for _, p := range places {
+		if p.State != claim.StateReady {
+			lacking = append(lacking, fmt.Sprintf("%s (%s)", p.Node, p.State))
+		}
+	}
+	if len(lacking) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("claim %q is not ready on %d of %d nodes: %s", name, len(lacking), len(places), claim.List(lacking))
+}
+
+// isForOnePod tells whether the PVC at a place admits one pod at a time.
+func (c *podCase) isForOnePod(p Place) bool {
+	if p.PVC == "" {
+		return false
+	}
+	pvc := c.reads.PVC(c.namespace, p.PVC)
+	return pvc != nil && pvc.ReadWriteOncePod
 }

@@ -179,7 +179,7 @@ func (w *workload) judge(namespace string, r *claim.Reads) judgement {
 // judgeTemplate judges one template that mounts node-local claims or node PVCs.
 func (w *workload) judgeTemplate(c *podCase) judgement {
 	if w.kind.placing == onEveryNode {
-		return judgement{warnings: c.uncovered()}
+		return judgement{warnings: c.onEveryNodeAdvice()}
 	}
 	local := c.localClaims()
 	if len(local) == 0 {

@@ -250,6 +250,11 @@ func TestDaemonSetsAreAdmittedWithTheNodesThatLackThePVC(t *testing.T) {
 			})
 		}
 	}
+	v.PVCs[0].ReadWriteOncePod = true
+	d, _ := decide(v, admission.Validate, change(t, "apps", "daemonsets", nest("spec.template", object{"spec": podSpec("node-a", "model")}), nil))
+	require.Len(t, d.Warnings, 1)
+	assert.Contains(t, d.Warnings[0], "a surge pod (maxSurge) waits")
+
 	rules := claim.DefaultRules()
 	places := admission.Places(change(t, "apps", "daemonsets", nest("spec.template", object{"spec": podSpec("", "model")}), nil), claim.NewReads(v, &rules, nil))
 	assert.Equal(t, []admission.Place{

@@ -58,7 +58,7 @@ func admitsNode(pv *PV, n *Node) bool {
 func usableOn(r *Reads, pv *PV) string {
 	terms := newTerms(pv.Affinity.NodeSelectorTerms, &r.rules.Keys)
 	if on := reachOf(terms, r); len(on.nodes) > 0 {
-		return "node " + List(on.nodes)
+		return List(on.nodes)
 	}
 	var values []string
 	for _, t := range terms {
