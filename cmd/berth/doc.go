@@ -5,5 +5,7 @@
 // share (rules, cluster, logging). It reads flags, wires the rooms together and
 // starts them; it knows no rule of the domain.
 //
-// Exit codes: 0 after SIGTERM or SIGINT, 1 if something failed, 2 for bad usage.
+// Exit codes of serve: 0 after SIGTERM or SIGINT, 1 if something failed, 2 for bad
+// usage. Of review: 0 if all is admitted, 1 if something is refused, 2 if something
+// could not be judged, or for bad usage.
 package main

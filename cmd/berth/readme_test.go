@@ -25,7 +25,11 @@ const readme = "../../README.md"
 // code. UPDATE_README=1 writes them.
 func TestReadmeTables(t *testing.T) {
 	text := readReadme(t)
-	for name, want := range map[string]string{"flags": flagTable(newServe()), "metrics": metricTable(t)} {
+	for name, want := range map[string]string{
+		"flags":        flagTable(newServe(), nil),
+		"review flags": flagTable(newReview(), newServe()),
+		"metrics":      metricTable(t),
+	} {
 		block := regexp.MustCompile(`(?s)(<!-- ` + name + `:[^\n]*-->\n)(.*?)(<!-- /` + name + ` -->)`)
 		got := block.FindStringSubmatch(text)
 		require.NotNil(t, got, "README has no block for %s", name)
@@ -81,13 +85,14 @@ func readReadme(t *testing.T) string {
 	return string(b)
 }
 
-// flagTable lists a command's own flags; those of kubectl are kubectl's to explain.
-func flagTable(cmd *cobra.Command) string {
+// flagTable lists a command's own flags, but for those of another command that
+// stand in its table; those of kubectl are kubectl's to explain.
+func flagTable(cmd, but *cobra.Command) string {
 	kubectl := kubectlFlags()
 	var b strings.Builder
 	b.WriteString("| flag | default | what it does |\n| --- | --- | --- |\n")
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if kubectl.Lookup(f.Name) != nil || f.Name == "help" {
+		if kubectl.Lookup(f.Name) != nil || f.Name == "help" || but != nil && but.LocalFlags().Lookup(f.Name) != nil {
 			return
 		}
 		kind, usage := pflag.UnquoteUsage(f)
@@ -130,4 +135,17 @@ func metricTable(t *testing.T) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", help[1], strings.Join(labels, " "), help[2])
 	}
 	return b.String()
+}
+
+// TestReadmeReview: what the README shows of berth review is what it prints.
+func TestReadmeReview(t *testing.T) {
+	block := regexp.MustCompile("(?s)```text\n\\$ berth (review -f workloads.yaml --cluster-file \\S+)\n(.*?)```").FindStringSubmatch(readReadme(t))
+	require.NotNil(t, block)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	t.Chdir("../../test/review/readme")
+	args := strings.Fields(strings.ReplaceAll(block[1], "test/demo", root+"/test/demo"))
+	var stdout, stderr strings.Builder
+	assert.Equal(t, 1, execute(t.Context(), args, &stdout, &stderr), stderr.String())
+	assert.Equal(t, block[2], stdout.String())
 }

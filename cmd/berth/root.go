@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -15,8 +16,12 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	var exit exitError
+	switch {
+	case err == nil:
 		return 0
+	case errors.As(err, &exit):
+		return int(exit)
 	}
 	return report(stderr, cmd.CommandPath(), err)
 }
@@ -37,7 +42,7 @@ rewrites the pod's node-local claims to that node's PersistentVolumeClaims.`,
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe())
+	root.AddCommand(newServe(), newReview())
 	return root
 }
 
