@@ -55,7 +55,7 @@ func TestNodePVCsGetTheirNodeSelected(t *testing.T) {
 		"if it is no node PVC, it is left":                {pvc: func(m, _ object) { m["labels"] = object{"berth.dev/claim": "model"} }},
 		"if it has no labels, it is left":                 {pvc: func(m, _ object) { delete(m, "labels") }},
 		"if the node stands in the annotation, that one":  {pvc: func(m, _ object) { m["annotations"] = object{"berth.dev/node": "node-a"} }, selected: true},
-		"if a twin serves the node, a warning":            {pvc: func(m, _ object) { m["name"] = "twin" }, view: func(v *claimtest.View) {}, selected: true, warns: `"model-node-b" already serves`},
+		"if a twin serves the node, a warning":            {pvc: func(m, _ object) { m["name"] = "twin" }, view: func(*claimtest.View) {}, selected: true, warns: `"model-node-b" already serves`},
 		"if it is another revision, no twin":              {pvc: func(m, _ object) { m["labels"].(object)["berth.dev/revision"] = "2" }, selected: true, warns: "-"},
 		"if it is ReadWriteOncePod, a warning":            {pvc: func(_, s object) { s["accessModes"] = []any{"ReadWriteOncePod"} }, selected: true, warns: "ReadWriteOncePod"},
 		"if the claim label is no label value, a warning": {pvc: func(m, _ object) { m["labels"].(object)["berth.dev/claim"] = "not a claim" }, selected: true, warns: "no label value"},

@@ -113,31 +113,31 @@ func TestRatcheting(t *testing.T) {
 		if kind == "DaemonSet" {
 			continue
 		}
-		make := func(s object) object { return named(nest(k.path, object{"spec": s}), "old") }
-		before := func() object { return make(podSpec("", "model")) }
+		build := func(s object) object { return named(nest(k.path, object{"spec": s}), "old") }
+		before := func() object { return build(podSpec("", "model")) }
 		for what, c := range map[string]struct {
 			old, now func() object
 			reason   claim.Reason
 			warns    bool
 		}{
-			"if the image changes of what was unpinned before, it is admitted": {old: before, now: func() object { s := podSpec("", "model"); s["image"] = "new"; return make(s) }, warns: true},
+			"if the image changes of what was unpinned before, it is admitted": {old: before, now: func() object { s := podSpec("", "model"); s["image"] = "new"; return build(s) }, warns: true},
 			"if only something beside the template changes, in silence": {old: before, now: func() object {
 				o := before()
 				o["status"] = object{"x": 1}
 				o["metadata"].(object)["finalizers"] = []any{}
 				return o
 			}},
-			"if the object is being deleted, whatever changes": {old: func() object { return make(podSpec("")) }, now: func() object {
+			"if the object is being deleted, whatever changes": {old: func() object { return build(podSpec("")) }, now: func() object {
 				o := before()
 				o["metadata"].(object)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 				return o
 			}},
-			"if a claim is added to what had another, it is refused":      {old: before, now: func() object { return make(podSpec("", "model", "kernels")) }, reason: claim.NotPinned},
-			"if a claim is added to what had none, it is refused":         {old: func() object { return make(podSpec("")) }, now: before, reason: claim.NotPinned},
-			"if what was pinned is no longer, it is refused":              {old: func() object { return make(podSpec("node-a", "model")) }, now: before, reason: claim.NotPinned},
-			"if what was unpinned becomes a contradiction, it is refused": {old: before, now: func() object { s := podSpec("node-a", "model"); s["nodeName"] = "node-b"; return make(s) }, reason: claim.ContradictoryPin},
-			"if what was unpinned is pinned, it is admitted":              {old: before, now: func() object { return make(podSpec("node-b", "model")) }},
-			"if the claim is taken away, it is admitted":                  {old: before, now: func() object { return make(podSpec("", "scratch")) }},
+			"if a claim is added to what had another, it is refused":      {old: before, now: func() object { return build(podSpec("", "model", "kernels")) }, reason: claim.NotPinned},
+			"if a claim is added to what had none, it is refused":         {old: func() object { return build(podSpec("")) }, now: before, reason: claim.NotPinned},
+			"if what was pinned is no longer, it is refused":              {old: func() object { return build(podSpec("node-a", "model")) }, now: before, reason: claim.NotPinned},
+			"if what was unpinned becomes a contradiction, it is refused": {old: before, now: func() object { s := podSpec("node-a", "model"); s["nodeName"] = "node-b"; return build(s) }, reason: claim.ContradictoryPin},
+			"if what was unpinned is pinned, it is admitted":              {old: before, now: func() object { return build(podSpec("node-b", "model")) }},
+			"if the claim is taken away, it is admitted":                  {old: before, now: func() object { return build(podSpec("", "scratch")) }},
 			"if the old object can't be read, nothing gets stuck":         {old: func() object { return object{"spec": "x"} }, now: before},
 		} {
 			t.Run(kind+": "+what, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // document is one object of a file, as JSON.
@@ -22,75 +21,16 @@ type document struct {
 func documents(data []byte) ([]document, error) {
 	var out []document
 	n := 0
-	for _, chunk := range chunks(data) {
-		values, err := jsonValues(chunk)
+	for raw, err := range Documents(data) {
+		n++
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n+len(values)+1, err)
+			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		for _, raw := range values {
-			n++
-			objects, err := expand(raw, metav1.TypeMeta{}, fmt.Sprintf("document %d", n))
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, objects...)
+		objects, err := expand(raw, metav1.TypeMeta{}, fmt.Sprintf("document %d", n))
+		if err != nil {
+			return nil, err
 		}
-	}
-	return out, nil
-}
-
-// chunks cuts a file at its YAML document markers, "---" and "...", which
-// stand at the start of a line only. What follows "---" on its line belongs to
-// the document.
-func chunks(data []byte) [][]byte {
-	var out [][]byte
-	var chunk []byte
-	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
-		if marker, rest := splitMarker(line); marker {
-			out = append(out, chunk)
-			chunk = append([]byte{}, rest...)
-			continue
-		}
-		chunk = append(chunk, line...)
-	}
-	return append(out, chunk)
-}
-
-func splitMarker(line []byte) (bool, []byte) {
-	for _, marker := range []string{"---", "..."} {
-		if rest, ok := bytes.CutPrefix(line, []byte(marker)); ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0) {
-			return true, rest
-		}
-	}
-	return false, nil
-}
-
-// jsonValues gives the objects of one chunk: none if it has nothing but
-// comments, and several only if they are JSON. With an error come those before it.
-func jsonValues(chunk []byte) ([]json.RawMessage, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(chunk), []byte("{")) {
-		if values, err := jsonStream(chunk); err == nil || len(values) > 0 {
-			return values, err
-		} // else it may be a YAML mapping in braces
-	}
-	raw, err := yaml.YAMLToJSONStrict(chunk)
-	if err != nil {
-		return nil, fmt.Errorf("not YAML: %s", strings.TrimPrefix(oneLine(err), "yaml: "))
-	}
-	if string(raw) == "null" {
-		return nil, nil
-	}
-	return []json.RawMessage{raw}, nil
-}
-
-func jsonStream(chunk []byte) ([]json.RawMessage, error) {
-	var out []json.RawMessage
-	for decoder := json.NewDecoder(bytes.NewReader(chunk)); decoder.More(); {
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return out, fmt.Errorf("not JSON: %w", err)
-		}
-		out = append(out, raw)
+		out = append(out, objects...)
 	}
 	return out, nil
 }
