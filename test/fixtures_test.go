@@ -78,10 +78,10 @@ func (f *fixture) assertCause(t *testing.T, status *metav1.Status) {
 	if f.rules.Reason == string(claim.InvalidObject) {
 		return
 	}
-	require.Len(t, status.Details.Causes, 1)
+	require.NotEmpty(t, status.Details.Causes)
 	cause := status.Details.Causes[0]
 	assert.Equal(t, f.rules.Reason, string(cause.Type))
-	assert.Regexp(t, `^spec\.volumes\[\d+\]\.persistentVolumeClaim\.claimName$`, cause.Field)
+	assert.Regexp(t, `^(spec(\.\w+(\[\d+\])?)+\.)?spec\.volumes\[\d+\]\.persistentVolumeClaim\.claimName$`, cause.Field)
 	assert.NotEmpty(t, cause.Message)
 }
 
@@ -99,6 +99,11 @@ func verdictOf(r *admissionv1.AdmissionResponse) string {
 // assertClaimNames holds the claimNames of the patched pod against those written by hand.
 func (f *fixture) assertClaimNames(t *testing.T, patched []byte) {
 	t.Helper()
+	if f.rules.SelectedNode != "" {
+		meta, _ := decodeObject(t, patched)["metadata"].(map[string]any)
+		annotations, _ := meta["annotations"].(map[string]any)
+		assert.Equal(t, f.rules.SelectedNode, annotations[selectedNodeAnnotation])
+	}
 	got := claimNamesOf(t, patched)
 	if len(got) == 0 && len(f.rules.ClaimNames) == 0 {
 		return

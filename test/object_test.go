@@ -10,8 +10,12 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-// nodePVCsAnnotation is the one thing beside claimNames that Berth writes.
-const nodePVCsAnnotation = "berth.dev/node-pvcs"
+// What Berth writes beside claimNames: on a pod which PVCs it took, and on a
+// node PVC the node that it selected.
+const (
+	nodePVCsAnnotation     = "berth.dev/node-pvcs"
+	selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+)
 
 // decodeObject reads JSON with its numbers as they stand: those above 2^53 would
 // be rounded as floats, and a lost digit would go unseen.
@@ -79,7 +83,11 @@ func apply(t *testing.T, object, patch []byte) []byte {
 func assertOnlyClaimNamesDiffer(t *testing.T, before, after []byte) {
 	t.Helper()
 	original, patched := decodeObject(t, before), decodeObject(t, after)
-	undoAnnotation(original, patched)
+	written := nodePVCsAnnotation
+	if original["kind"] == "PersistentVolumeClaim" {
+		written = selectedNodeAnnotation
+	}
+	undoAnnotation(original, patched, written)
 	old, now := claimVolumes(original), claimVolumes(patched)
 	require.Len(t, now, len(old))
 	for i := range old {
@@ -91,7 +99,7 @@ func assertOnlyClaimNamesDiffer(t *testing.T, before, after []byte) {
 }
 
 // undoAnnotation puts the annotations of a patched object back.
-func undoAnnotation(original, patched map[string]any) {
+func undoAnnotation(original, patched map[string]any, written string) {
 	oldMeta, hadMeta := original["metadata"].(map[string]any)
 	newMeta, _ := patched["metadata"].(map[string]any)
 	oldAnnotations, had := oldMeta["annotations"].(map[string]any)
@@ -99,9 +107,9 @@ func undoAnnotation(original, patched map[string]any) {
 	if annotations == nil {
 		return
 	}
-	delete(annotations, nodePVCsAnnotation)
-	if value, ok := oldAnnotations[nodePVCsAnnotation]; ok {
-		annotations[nodePVCsAnnotation] = value
+	delete(annotations, written)
+	if value, ok := oldAnnotations[written]; ok {
+		annotations[written] = value
 	}
 	if !had && len(annotations) == 0 {
 		restore(oldMeta, newMeta, "annotations")

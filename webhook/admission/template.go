@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -54,7 +55,7 @@ func (t template) step(name string) ([]template, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := unmarshal(t.raw, &fields); err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(t.path+"."+name, "."), err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(t.path, "the object"), err)
 	}
 	if isNull(fields[name]) {
 		return nil, nil
