@@ -81,7 +81,7 @@ func (f *fixture) assertCause(t *testing.T, status *metav1.Status) {
 	require.NotEmpty(t, status.Details.Causes)
 	cause := status.Details.Causes[0]
 	assert.Equal(t, f.rules.Reason, string(cause.Type))
-	assert.Regexp(t, `^(spec(\.\w+(\[\d+\])?)+\.)?spec\.volumes\[\d+\]\.persistentVolumeClaim\.claimName$`, cause.Field)
+	assert.Regexp(t, `^(spec(\.\w+(\[\d+\])?)+\.)?spec\.volumes\[\d+\]\.persistentVolumeClaim\.claimName$|^spec\.volumes$`, cause.Field)
 	assert.NotEmpty(t, cause.Message)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -20,10 +21,39 @@ const (
 	maxPooledBuffer = 1 << 20
 )
 
-// bodies pools the buffers that request bodies are read into.
+// heldMax is how many bytes of bodies are held at a time. Anybody who can reach
+// the port can send large ones; a thousand usual reviews are a few MiB.
+const heldMax = 48 << 20
+
+// bodies pools the buffers that request bodies are read into, and counts what
+// is held in them.
 type bodies struct {
 	pool sync.Pool
+	held atomic.Int64
 }
+
+// errBusy ends a body that would be one too many.
+var errBusy = errors.New("too many bytes of reviews at once")
+
+// metered is a body whose bytes count as held once they have been read.
+type metered struct {
+	io.Reader
+	bodies *bodies
+	read   int64
+}
+
+// Read reads on, unless too much is held.
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	m.read += int64(n)
+	if m.bodies.held.Add(int64(n)) > heldMax {
+		return n, errBusy
+	}
+	return n, err
+}
+
+// release ends the count, when the body is needed no more.
+func (m *metered) release() { m.bodies.held.Add(-m.read) }
 
 // get is an empty buffer, to be given back with put.
 func (b *bodies) get() *bytes.Buffer {
@@ -51,18 +81,26 @@ type httpError struct {
 // Error is the line.
 func (e *httpError) Error() string { return e.line }
 
-// readBody reads the body of a request into a buffer, at most limit bytes.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, into *bytes.Buffer) *httpError {
+// read reads the body of a request into a buffer, at most limit bytes. Release
+// must be called when the buffer is needed no more.
+func (b *bodies) read(w http.ResponseWriter, r *http.Request, limit int64, into *bytes.Buffer) (release func(), problem *httpError) {
 	if r.ContentLength > limit {
-		return tooLarge(limit)
+		return func() {}, tooLarge(limit)
 	}
 	into.Grow(int(min(max(r.ContentLength+bytes.MinRead, 0), reviewBuffer)))
-	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-	if err == nil {
-		return nil
-	}
+	body := &metered{Reader: http.MaxBytesReader(w, r.Body, limit), bodies: b}
+	_, err := into.ReadFrom(body)
+	return body.release, unreadable(err, limit)
+}
+
+// unreadable is the answer to a body that could not be read; nil if it could.
+func unreadable(err error, limit int64) *httpError {
 	var netErr net.Error
 	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errBusy):
+		return &httpError{http.StatusServiceUnavailable, "berth is busy: " + errBusy.Error() + "; try again"}
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge(limit)
 	case errors.As(err, &netErr) && netErr.Timeout():

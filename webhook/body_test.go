@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -44,6 +45,46 @@ func postReader(h http.Handler, body io.Reader, length int64) *httptest.Response
 	return w
 }
 
+// TestOnlySoManyBytesAreHeld: slow clients with large bodies can't fill the
+// memory, usual reviews go on meanwhile, and all is well when they have gone.
+func TestOnlySoManyBytesAreHeld(t *testing.T) {
+	c := configOf(pipelineOf(emptyView{}, nil))
+	c.MaxRequestBytes = 8 << 20
+	handler := NewServer(c).AdmissionHandler()
+	const most = heldMax / (8 << 20)
+	held, done := make(chan struct{}), make(chan int, 2*most)
+	var arrived sync.WaitGroup
+	for range most {
+		arrived.Add(1)
+		go func() {
+			body := io.MultiReader(io.LimitReader(&endless{}, 7<<20), &gate{arrived: arrived.Done, open: held})
+			done <- postReader(handler, body, -1).Code
+		}()
+	}
+	arrived.Wait()
+	busy := postReader(handler, io.LimitReader(&endless{}, 8<<20), -1)
+	assert.Equal(t, http.StatusServiceUnavailable, busy.Code)
+	assert.Contains(t, busy.Body.String(), "berth is busy")
+	assert.Equal(t, http.StatusOK, post(handler, "/mutate", podReview("u", "x")).Code, "a usual review goes on")
+	close(held)
+	for range most {
+		assert.Equal(t, http.StatusBadRequest, <-done, "blanks are no review")
+	}
+	assert.Equal(t, http.StatusBadRequest, postReader(handler, io.LimitReader(&endless{}, 8<<20), -1).Code)
+}
+
+// gate is the end of a body that comes late.
+type gate struct {
+	arrived func()
+	open    chan struct{}
+}
+
+func (g *gate) Read([]byte) (int, error) {
+	g.arrived()
+	<-g.open
+	return 0, io.EOF
+}
+
 func TestBodies(t *testing.T) {
 	handler := NewServer(configOf(pipelineOf(emptyView{}, nil))).AdmissionHandler()
 	t.Run("a body announced too large is not read at all", func(t *testing.T) {
@@ -72,7 +113,7 @@ func TestBodies(t *testing.T) {
 	})
 	t.Run("a promise of a body costs no memory", func(t *testing.T) {
 		var buffer bytes.Buffer
-		problem := readBody(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(io.ErrUnexpectedEOF)), 1<<40, &buffer)
+		_, problem := new(bodies).read(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(io.ErrUnexpectedEOF)), 1<<40, &buffer)
 		require.NotNil(t, problem)
 		assert.LessOrEqual(t, buffer.Cap(), 2*reviewBuffer)
 	})

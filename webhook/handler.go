@@ -31,7 +31,9 @@ func (h *reviewHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := h.bodies.get()
 	// Last of all: the request and the decision may point into the body.
 	defer h.bodies.put(body)
-	if problem := readBody(w, r, h.limit, body); problem != nil {
+	release, problem := h.bodies.read(w, r, h.limit, body)
+	defer release()
+	if problem != nil {
 		h.fail(w, problem)
 		return
 	}
@@ -74,7 +76,7 @@ func (h *reviewHandler) fail(w http.ResponseWriter, problem *httpError) {
 	h.metrics.observeFailure()
 	h.log.Debug("request failed", "code", problem.code, "error", oneLine(problem.line))
 	switch problem.code {
-	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
 		w.Header().Set("Connection", "close")
 	default:
 		h.hangUp(w)

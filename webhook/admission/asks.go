@@ -19,18 +19,28 @@ func (c *podCase) asks() (asks, error) {
 	a := asks{fills: list(c.pod.annotation(claim.AnnFills))}
 	value := strings.TrimSpace(c.pod.annotation(claim.AnnRevision))
 	if !strings.ContainsAny(value, "=,") {
+		if value == digestPrefix {
+			return asks{}, malformed(value)
+		}
 		a.revision = value
 		return a, nil
 	}
 	a.revisions = map[string]string{}
-	for _, pair := range list(value) {
-		name, revision, ok := strings.Cut(pair, "=")
-		if !ok || !claim.IsClaimName(name) || revision == "" || a.revisions[name] != "" {
-			return asks{}, fmt.Errorf("annotation %s: %q is neither a revision nor claim=revision[,claim=revision]", claim.AnnRevision, shorten(value, 80))
+	for pair := range strings.SplitSeq(value, ",") {
+		name, revision, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok || !claim.IsClaimName(name) || revision == "" || revision == digestPrefix || a.revisions[name] != "" {
+			return asks{}, malformed(value)
 		}
 		a.revisions[name] = revision
 	}
 	return a, nil
+}
+
+// digestPrefix is what a digest may begin with, and alone is none.
+const digestPrefix = "sha256:"
+
+func malformed(value string) error {
+	return fmt.Errorf("annotation %s: %q is neither a revision nor claim=revision[,claim=revision]", claim.AnnRevision, shorten(value, 80))
 }
 
 func (a asks) need(c *podCase, name string) claim.Need {

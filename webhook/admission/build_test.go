@@ -115,3 +115,10 @@ func claimNames(t testing.TB, raw []byte) []string {
 
 // rawJSON is an object that is JSON already.
 func rawJSON(b []byte) json.RawMessage { return b }
+
+// hostAffinity ties a PV to a host.
+func hostAffinity(host string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{
+		Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{host},
+	}}}}}
+}

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,11 @@ func TestMutate(t *testing.T) {
 		"if there is no metadata at all, the patch makes it":            {pod: object{"spec": object{"nodeName": "node-a", "volumes": pvcVolumes("model")}}, names: []string{"model-node-a"}, wrote: "model=model-node-a"},
 		"if it is a mirror pod, it passes":                              {pod: podOn("node-a", map[string]string{"kubernetes.io/config.mirror": ""}, "model"), names: []string{"model"}},
 		"if the revision annotation is malformed, it is refused":        {pod: podOn("node-a", map[string]string{"berth.dev/revision": "a,b"}, "model"), reason: claim.InvalidAnnotation, says: `"a,b"`, live: true},
+		"if the revision annotation is a comma, it is refused":          {pod: podOn("node-a", map[string]string{"berth.dev/revision": ","}, "model"), reason: claim.InvalidAnnotation, live: true},
+		"if the revision asked for is an empty digest, it is refused":   {pod: podOn("node-a", map[string]string{"berth.dev/revision": "sha256:"}, "model"), reason: claim.InvalidAnnotation, live: true},
+		"if a malformed revision concerns its own node's PVC, it pass":  {pod: podOn("node-a", map[string]string{"berth.dev/revision": "a,b"}, "model-node-a"), names: []string{"model-node-a"}},
+		"if it is free and names PVCs of two nodes, a warning":          {pod: unpinned("model-node-a", "kernels-node-b"), change: func(v *claimtest.View) { v.PVs[0].Affinity = hostAffinity("node-a") }, names: []string{"model-node-a", "kernels-node-b"}, says: "no node can run the pod"},
+		"if it has more PVC volumes than any node can attach":           {pod: podOn("node-a", nil, slices.Repeat([]string{"model"}, 257)...), reason: claim.TooManyVolumes, says: "257"},
 		"if the revision annotation names a claim twice, it is refused": {pod: podOn("node-a", map[string]string{"berth.dev/revision": "model=1,model=2"}, "model"), reason: claim.InvalidAnnotation, live: true},
 		"if a malformed revision concerns no claim, it passes":          {pod: podOn("node-a", map[string]string{"berth.dev/revision": "a,b"}, "scratch"), names: []string{"scratch"}},
 		"if the revision annotation is empty, none is asked for":        {pod: podOn("node-a", map[string]string{"berth.dev/revision": ""}, "model"), names: []string{"model-node-a"}, wrote: "model=model-node-a"},
@@ -62,7 +68,7 @@ func TestMutate(t *testing.T) {
 		"if selectors contradict, it is refused":                        {pod: object{"spec": object{"nodeName": "node-a", "nodeSelector": object{"kubernetes.io/hostname": "node-b"}, "volumes": pvcVolumes("model")}}, reason: claim.ContradictoryPin, live: true},
 		"if it is free and names a node PVC tied to its node, it pass":  {pod: unpinned("model-node-a"), names: []string{"model-node-a"}, says: "any node"},
 		"if it is free and names an unbound WaitForFirstConsumer PVC": {pod: unpinned("model-node-a"), change: func(v *claimtest.View) {
-			v.PVCs[0].Phase, v.PVCs[0].StorageClass = "Pending", "w"
+			v.PVCs[0].Phase, v.PVCs[0].StorageClass, v.PVCs[0].VolumeName = "Pending", "w", ""
 			v.Classes = []*claim.StorageClass{{Name: "w", WaitForFirstConsumer: true}}
 		}, reason: claim.UnboundNodePVC, live: true},
 	} {

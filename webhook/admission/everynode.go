@@ -38,6 +38,9 @@ func Places(req *Request, r *claim.Reads) []Place {
 	return places
 }
 
+// claimsMax is how many claims of a DaemonSet are looked at on every node.
+const claimsMax = 10
+
 // places looks at each node that the DaemonSet controller would use.
 func (c *podCase) places(a asks) []Place {
 	spec := &c.pod.Spec
@@ -46,6 +49,7 @@ func (c *podCase) places(a asks) []Place {
 	if len(local) == 0 {
 		return nil
 	}
+	local = local[:min(len(local), claimsMax)]
 	for _, node := range claim.DaemonSetNodes(c.reads, c.placement(), spec.Tolerations, spec.HostNetwork) {
 		for _, m := range local {
 			need := a.need(c, m.claim)

@@ -12,6 +12,9 @@ import (
 // refuse completes a decision with a refusal: one line that says what, why and
 // what to do, short enough for an Event, and the same as a cause with its field.
 func (c *podCase) refuse(d Decision, m mount, f claim.Refusal) Decision {
+	if m.claim == "" {
+		return c.refusePod(f)
+	}
 	why := fmt.Sprintf("%s mounts %s, but %s", c.subject(), m.describe(), f.Why)
 	text := why + ". " + f.Remedy
 	if f.Reason == claim.NotPinned || f.Reason == claim.NoNodePVC {
@@ -20,6 +23,13 @@ func (c *podCase) refuse(d Decision, m mount, f claim.Refusal) Decision {
 	d.Reason, d.Message, d.Claim, d.Patch, d.PVCs, d.Warnings = f.Reason, message(text+"."), m.claim, nil, "", nil
 	d.Causes = []metav1.StatusCause{c.cause(m, f)}
 	return d
+}
+
+// refusePod refuses for what is no single volume's fault.
+func (c *podCase) refusePod(f claim.Refusal) Decision {
+	text := message(fmt.Sprintf("%s: %s. %s.", c.subject(), f.Why, f.Remedy))
+	cause := metav1.StatusCause{Type: metav1.CauseType(f.Reason), Field: strings.TrimPrefix(c.template+".spec.volumes", "."), Message: text}
+	return Decision{Reason: f.Reason, Message: text, Causes: []metav1.StatusCause{cause}}
 }
 
 // cause is a refusal with the field that it is about.
@@ -32,7 +42,7 @@ func (c *podCase) cause(m mount, f claim.Refusal) metav1.StatusCause {
 }
 
 func (c *podCase) contradictory() claim.Refusal {
-	return claim.Refusal{Reason: claim.ContradictoryPin, Why: c.resolution.Why, Remedy: "Let its constraints name one and the same node"}
+	return claim.Refusal{Reason: claim.ContradictoryPin, Why: c.resolution.Why, Remedy: "Correct the constraints so that they leave exactly one node"}
 }
 
 func invalidAnnotation(err error) claim.Refusal {

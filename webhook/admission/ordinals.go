@@ -50,9 +50,10 @@ const ordinalsMax = 100_000
 // StatefulSet controller puts the pod's own PVC in the place of a volume of the
 // template's name (updateStorage in pkg/controller/statefulset of Kubernetes).
 func (o *ordinals) replaceVolumes(c *podCase) {
-	c.mounts = slices.DeleteFunc(c.mounts, func(m mount) bool {
+	replaced := func(m mount) bool {
 		return slices.ContainsFunc(o.Spec.Templates, func(t claimTemplate) bool { return t.Metadata.Name == m.volume })
-	})
+	}
+	c.mounts, c.others = slices.DeleteFunc(c.mounts, replaced), slices.DeleteFunc(c.others, replaced)
 }
 
 // judgeOrdinals accepts a StatefulSet whose every pod is tied to a node by PVCs
@@ -74,7 +75,7 @@ func (w *workload) judgeOrdinals(c *podCase, local []mount) judgement {
 	}
 	var failures []string
 	reserved := o.reserved()
-	for i := start; replicas > 0 && len(failures) < failuresListed && i-start < ordinalsMax; i++ {
+	for i := start; replicas > 0 && len(failures) < failuresListed && i >= start && i-start < ordinalsMax; i++ {
 		if reserved(i) {
 			continue
 		}
@@ -153,7 +154,8 @@ func (o *ordinals) retention() []string {
 func (o *ordinals) reserved() func(int64) bool {
 	type span struct{ from, to int64 }
 	var spans []span
-	for _, raw := range o.Spec.ReserveOrdinals {
+	const most = 1000
+	for _, raw := range o.Spec.ReserveOrdinals[:min(len(o.Spec.ReserveOrdinals), most)] {
 		from, to, ok := strings.Cut(strings.Trim(string(raw), `"`), "-")
 		if !ok {
 			to = from

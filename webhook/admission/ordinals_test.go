@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,9 +32,7 @@ func set(change func(spec object)) object {
 func ownVolumes(v *claimtest.View, hosts map[string]string) {
 	for pvc, host := range hosts {
 		v.PVCs = append(v.PVCs, &claim.PVC{Namespace: "ml", Name: pvc, Phase: corev1.ClaimBound, VolumeName: "pv-" + pvc})
-		v.PVs = append(v.PVs, &claim.PV{Name: "pv-" + pvc, Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{host}}},
-		}}}})
+		v.PVs = append(v.PVs, &claim.PV{Name: "pv-" + pvc, Affinity: hostAffinity(host)})
 	}
 }
 
@@ -62,9 +61,14 @@ func TestStatefulSetsByTheirOwnVolumes(t *testing.T) {
 		"if the template is pinned, admitted":                          {set: func(s object) { s["template"] = object{"spec": podSpec("node-a", "model")} }},
 		"if only five of many failures are listed":                     {set: func(s object) { s["replicas"] = 1000000000 }, reason: claim.NotPinned, says: []string{"data-db-4"}},
 		"if the claim template takes the volume's place, nothing is":   {set: func(s object) { s["volumeClaimTemplates"].([]any)[0].(object)["metadata"] = object{"name": "v0"} }},
-		"if PVCs go with the set, admitted with a warning":             {set: func(s object) { s["persistentVolumeClaimRetentionPolicy"] = object{"whenDeleted": "Delete"} }, volumes: two, says: []string{"RetentionPolicy"}},
-		"if numbers are reserved, they are left out":                   {set: func(s object) { s["reserveOrdinals"] = []any{0, "2-3"} }, volumes: map[string]string{"data-db-1": "node-a", "data-db-4": "node-b"}},
-		"if absurdly many are reserved, it ends":                       {set: func(s object) { s["reserveOrdinals"] = []any{"0-9223372036854775807"} }},
+		"if a claim template takes the place of a volume that pins, it does not": {set: func(s object) {
+			s["template"] = object{"spec": podSpec("", "model", "data-x")}
+			s["volumeClaimTemplates"].([]any)[0].(object)["metadata"] = object{"name": "v1"}
+		}, volumes: map[string]string{"data-x": "node-a", "v1-db-0": "node-b"}, reason: claim.NotPinned, says: []string{`PVC "v1-db-1" does not exist`}},
+		"if it counts beyond what numbers hold, it ends":   {set: func(s object) { s["ordinals"] = object{"start": json.Number("9223372036854775807")} }, reason: claim.NotPinned},
+		"if PVCs go with the set, admitted with a warning": {set: func(s object) { s["persistentVolumeClaimRetentionPolicy"] = object{"whenDeleted": "Delete"} }, volumes: two, says: []string{"RetentionPolicy"}},
+		"if numbers are reserved, they are left out":       {set: func(s object) { s["reserveOrdinals"] = []any{0, "2-3"} }, volumes: map[string]string{"data-db-1": "node-a", "data-db-4": "node-b"}},
+		"if absurdly many are reserved, it ends":           {set: func(s object) { s["reserveOrdinals"] = []any{"0-9223372036854775807"} }},
 		"if volumes of one pod contradict, refused": {set: func(s object) {
 			s["replicas"] = 1
 			s["volumeClaimTemplates"] = append(s["volumeClaimTemplates"].([]any), object{"metadata": object{"name": "logs"}})

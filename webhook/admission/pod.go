@@ -96,6 +96,9 @@ func decidePod(road Road, req *Request, r *claim.Reads) Decision {
 		return Decision{}
 	}
 	c := newCase(r, req.Namespace, p)
+	if refusal := c.tooMany(); refusal != nil {
+		return c.refusePod(*refusal)
+	}
 	c.classify()
 	if len(c.mounts) == 0 {
 		return Decision{}
@@ -116,8 +119,8 @@ type podCase struct {
 	pod        *pod
 	written    written
 	declares   []string
-	mounts     []mount  // the volumes that concern Berth
-	others     []string // the pod's other PVCs, which may pin it
+	mounts     []mount // the volumes that concern Berth
+	others     []mount // its other PVCs, which may pin it
 	resolution claim.Resolution
 }
 
@@ -127,9 +130,11 @@ func newCase(r *claim.Reads, namespace string, p *pod) *podCase {
 
 func (c *podCase) placement() claim.Placement {
 	s := &c.pod.Spec
-	return claim.Placement{
-		Namespace: c.namespace, NodeName: s.NodeName, NodeSelector: s.NodeSelector, Required: s.required(), PVCs: c.others,
+	p := claim.Placement{Namespace: c.namespace, NodeName: s.NodeName, NodeSelector: s.NodeSelector, Required: s.required()}
+	for _, m := range c.others {
+		p.PVCs = append(p.PVCs, m.claimName)
 	}
+	return p
 }
 
 // mutate chooses a node PVC for every node-local claim, or refuses the pod.
@@ -159,6 +164,9 @@ func (c *podCase) unpinned(d Decision) Decision {
 			return c.refuse(d, m, *refusal)
 		}
 		d.warn(warning)
+		if first := c.mounts[0].pvc; m.pvc.Node != first.Node {
+			d.warn(fmt.Sprintf("PVCs %q and %q are of different nodes: no node can run the pod", first.Name, m.pvc.Name))
+		}
 	}
 	return d
 }
@@ -168,9 +176,6 @@ func (c *podCase) pinned(d Decision) Decision {
 	d.Node = c.resolution.Node
 	d.warn(c.resolution.Warning)
 	asks, err := c.asks()
-	if err != nil {
-		return c.refuse(d, c.mounts[0], invalidAnnotation(err))
-	}
 	choices := map[string]string{}
 	for _, m := range c.mounts {
 		if m.isOf(d.Node) {
@@ -179,6 +184,9 @@ func (c *podCase) pinned(d Decision) Decision {
 		}
 		if !m.local {
 			return c.refuse(d, m, c.otherNodes(m))
+		}
+		if err != nil {
+			return c.refuse(d, m, invalidAnnotation(err))
 		}
 		pvc, seen := choices[m.claim]
 		if !seen {

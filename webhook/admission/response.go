@@ -2,6 +2,7 @@ package admission
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -78,10 +79,12 @@ func (d Decision) audit() map[string]string {
 func (d Decision) warnings() []string {
 	var out []string
 	for _, w := range d.Warnings {
-		w = shorten(oneLine(w), warningMaxLength)
-		if len(out) < warningsMax && !slices.Contains(out, w) {
+		if w = shorten(oneLine(w), warningMaxLength); !slices.Contains(out, w) {
 			out = append(out, w)
 		}
+	}
+	if more := len(out) - warningsMax + 1; more > 1 {
+		out = append(out[:warningsMax-1], fmt.Sprintf("and %d more warnings", more))
 	}
 	return out
 }

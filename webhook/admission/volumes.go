@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,27 @@ func (m *mount) isOf(node string) bool {
 	return m.pvc != nil && m.pvc.IsNodePVC() && m.pvc.Node == node
 }
 
+// volumesMax is more PVC volumes than any node can attach, and bounds what one
+// pod can make Berth look up.
+const volumesMax = 256
+
+// tooMany refuses a pod for the number of its PVC volumes; nil if they are few.
+func (c *podCase) tooMany() *claim.Refusal {
+	n := 0
+	for _, v := range c.pod.Spec.Volumes {
+		if v.PVC != nil {
+			n++
+		}
+	}
+	if n <= volumesMax {
+		return nil
+	}
+	return &claim.Refusal{
+		Reason: claim.TooManyVolumes, Remedy: "Mount fewer",
+		Why: fmt.Sprintf("it has %d PVC volumes, and more than %d are not looked at", n, volumesMax),
+	}
+}
+
 // classify sorts the pod's PVC volumes: those that concern Berth, and others.
 // Everything that is no persistentVolumeClaim (an ephemeral volume makes its
 // own PVC later) is left alone.
@@ -36,7 +58,7 @@ func (c *podCase) classify() {
 		case c.concerns(&m):
 			c.mounts = append(c.mounts, m)
 		case m.pvc != nil && m.pvc.Claim == "":
-			c.others = append(c.others, m.claimName)
+			c.others = append(c.others, m)
 		}
 	}
 }

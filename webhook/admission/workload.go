@@ -116,11 +116,12 @@ func (j *judgement) isNew(f finding) bool {
 }
 
 // verdict refuses for what is new, unless the pods can still be made right:
-// those of a workload with a controller are that one's to change, and a
-// suspended Job's template may still be pinned (KEP-2926).
+// those of a workload with a controller are that one's to change, a suspended
+// Job's template may still be pinned (KEP-2926), and the controller of a kind
+// that nobody told Berth about may name the node in each pod.
 func (w *workload) verdict(j judgement) Decision {
 	d := Decision{}
-	advice := w.hasController() || w.suspended
+	advice := w.hasController() || w.suspended || w.kind.placing == unknownPlaces
 	for _, f := range j.findings {
 		switch {
 		case advice || !j.isNew(f):
@@ -165,6 +166,10 @@ func (w *workload) judge(namespace string, r *claim.Reads) judgement {
 	for i := range w.templates {
 		c := newCase(r, namespace, &w.templates[i].pod)
 		c.workload, c.template = w, w.templates[i].path
+		if refusal := c.tooMany(); refusal != nil {
+			j.findings = append(j.findings, finding{refusal: *refusal, subject: c})
+			continue
+		}
 		c.classify()
 		if w.kind.placing == byOwnVolumes {
 			w.ordinals.replaceVolumes(c)
@@ -191,8 +196,6 @@ func (w *workload) judgeTemplate(c *podCase) judgement {
 		return c.pinnedTemplate(local)
 	case w.kind.placing == byOwnVolumes && c.resolution.Outcome == claim.Unpinned:
 		return w.judgeOrdinals(c, local)
-	case w.kind.placing == unknownPlaces:
-		return judgement{} // its controller may name the node in each pod
 	}
 	refusal := c.notPinned()
 	if c.resolution.Outcome == claim.Contradictory {

@@ -179,9 +179,10 @@ func TestWorkloadsNobodyKnowsWell(t *testing.T) {
 		group, resource string
 		object          any
 		reason          claim.Reason
+		warns           bool
 	}{
-		"if a kind nobody told Berth about has a template, it passes":     {group: "x.io", resource: "widgets", object: nest("spec.template", object{"spec": free})},
-		"if such a kind has a contradiction in it, it passes":             {group: "x.io", resource: "widgets", object: nest("spec.template", object{"spec": object{"nodeName": "node-a", "nodeSelector": object{"kubernetes.io/hostname": "node-b"}, "volumes": pvcVolumes("model")}})},
+		"if a kind nobody told Berth about has a template, it is warned":  {group: "x.io", resource: "widgets", object: nest("spec.template", object{"spec": free}), warns: true},
+		"if such a kind has a contradiction in it, it is warned":          {warns: true, group: "x.io", resource: "widgets", object: nest("spec.template", object{"spec": object{"nodeName": "node-a", "nodeSelector": object{"kubernetes.io/hostname": "node-b"}, "volumes": pvcVolumes("model")}})},
 		"if such a kind's spec.template is something else, it passes":     {group: "x.io", resource: "widgets", object: nest("spec.template", "a string")},
 		"if such a kind has no spec, it passes":                           {group: "x.io", resource: "widgets", object: object{}},
 		"if a Rollout refers to a Deployment and has no template, passes": {group: "argoproj.io", resource: "rollouts", object: nest("spec.workloadRef", object{"name": "x"})},
@@ -196,6 +197,7 @@ func TestWorkloadsNobodyKnowsWell(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			d, _ := decide(cluster(), admission.Validate, change(t, c.group, c.resource, c.object, nil))
 			assert.Equal(t, c.reason, d.Reason, d.Message)
+			assert.Equal(t, c.warns, len(d.Warnings) > 0, "%v", d.Warnings)
 		})
 	}
 }

@@ -20,6 +20,7 @@ type chooseCase struct {
 	reason claim.Reason // or why it is refused
 	says   []string     // what the refusal or the warnings must name
 	silent bool         // no warning at all
+	more   []*claim.Node
 }
 
 func (c chooseCase) run(t *testing.T) {
@@ -29,7 +30,7 @@ func (c chooseCase) run(t *testing.T) {
 		c.rules(&rules)
 	}
 	v := view(c.pvcs...)
-	v.PVs, v.Names = c.pvs, rules.Names
+	v.PVs, v.Names, v.Nodes = c.pvs, rules.Names, append(v.Nodes, c.more...)
 	for _, p := range c.pvcs { // a PV that admits every node, unless the case has one
 		v.PVs = append(v.PVs, &claim.PV{Name: p.VolumeName})
 	}
@@ -136,6 +137,7 @@ func TestChooseJudgesReadiness(t *testing.T) {
 		"if the pod fills it and the key is required, it may be absent":     {need: claim.Need{Fills: true}, rules: must, pvcs: x(), want: "x"},
 		"if nodeName meets an unbound WaitForFirstConsumer PVC, refused":    {need: claim.Need{NodeName: true}, pvcs: x(wffc), reason: claim.NeverBinds, says: []string{"Pending", "kubernetes.io/hostname"}},
 		"if nodeName meets one with selected-node, taken":                   {need: claim.Need{NodeName: true}, pvcs: x(wffc, selected("node-a")), want: "x"},
+		"if nodeName meets one that is promised to a volume, taken":         {need: claim.Need{NodeName: true}, pvcs: x(wffc, func(p *claim.PVC) { p.VolumeName = "pv" }), want: "x"},
 		"if nodeName meets an unbound Immediate PVC, taken":                 {need: claim.Need{NodeName: true}, pvcs: x(pending), want: "x", says: []string{"waits"}},
 		"if a pod for the scheduler meets a WaitForFirstConsumer PVC, take": {pvcs: x(wffc), want: "x", says: []string{"waits"}},
 		"if nodeName meets an unbound PVC of an unknown class, taken":       {need: claim.Need{NodeName: true}, pvcs: x(pending, func(p *claim.PVC) { p.StorageClass = "gone" }), want: "x"},

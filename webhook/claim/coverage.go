@@ -14,6 +14,17 @@ const (
 	StateMissing   State = "Missing"   // there is no PVC
 )
 
+// States are all states, from served to not at all.
+func States() []State {
+	return []State{StateReady, StatePending, StateUnfilled, StateDeleting, StateLost, StateAmbiguous, StateMissing}
+}
+
+// NeedsAction tells whether somebody must change or create an object before
+// pods get the data; in the other states it is there, or waiting is enough.
+func (s State) NeedsAction() bool {
+	return s == StateMissing || s == StateLost || s == StateAmbiguous
+}
+
 // StateOf is the state of one node PVC by itself, whoever asks.
 func (rules *Rules) StateOf(p *PVC) State { return rules.stateOf(Need{}, p) }
 
@@ -56,4 +67,17 @@ func (rules *Rules) deadOrMissing(all []*PVC) (State, string) {
 		}
 	}
 	return StateMissing, ""
+}
+
+// Misplaced is why a node PVC can't serve the node that it is for, though its
+// state may say so: its volume is usable elsewhere only, or will be provisioned
+// elsewhere. nil if it can, or if that can't be told. Pods there are refused.
+func Misplaced(r *Reads, p *PVC) *Refusal {
+	need := Need{Namespace: p.Namespace, Claim: p.Claim, Node: p.Node}
+	for _, check := range []func(*Reads, Need, *PVC) (string, *Refusal){onThisNode, provisionedHere} {
+		if _, refusal := check(r, need, p); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
 }

@@ -15,14 +15,25 @@ import (
 func DaemonSetNodes(r *Reads, p Placement, tolerations []corev1.Toleration, hostNetwork bool) []string {
 	tolerations = slices.Concat(tolerations, controllerTolerations(hostNetwork))
 	var names []string
+	work, size := 0, p.size()
+	if size > fitnessMax {
+		return nil
+	}
+	fits := newFitness(p)
 	for n := range r.AllNodes() {
-		if fits(p, n) && toleratesAll(tolerations, n.Taints) {
+		if work += size; work > daemonSetMax {
+			break
+		}
+		if fits.of(n) && toleratesAll(tolerations, n.Taints) {
 			names = append(names, n.Name)
 		}
 	}
 	slices.Sort(names)
 	return names
 }
+
+// daemonSetMax bounds the work for a warning: requirements times nodes.
+const daemonSetMax = 2_000_000
 
 func controllerTolerations(hostNetwork bool) []corev1.Toleration {
 	out := []corev1.Toleration{

@@ -39,6 +39,7 @@
 //	OtherNodesPVC        422   the workload's author: the volume names another node's PVC
 //	NodeLocalClaimLeft   422   the administrator: a later webhook brought the volume, or skipped Berth
 //	InvalidAnnotation    422   the workload's author: an annotation of Berth's can't be read
+//	TooManyVolumes       422   the workload's author: the pod has more PVC volumes than any node can attach
 //	NotFilled            503   nobody: the data is still being written
 //	ClusterUnreadable    503   the administrator: the API server could not be asked
 //	InvalidObject        400   the client: the object is not what its kind says

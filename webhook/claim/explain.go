@@ -26,21 +26,25 @@ func podSources(p Placement, keys *Keys) []source {
 	if p.NodeName != "" {
 		out = append(out, source{
 			label: fmt.Sprintf("spec.nodeName %q", p.NodeName),
-			terms: newTerms([]corev1.NodeSelectorTerm{{MatchFields: nameIs(p.NodeName)}}, keys),
+			terms: newTerms([]corev1.NodeSelectorTerm{{MatchFields: nameIs(p.NodeName)}}, base{}, keys),
 		})
 	}
 	for _, q := range selectorRequirements(p.NodeSelector) {
 		if keys.identifies(q.Key) {
 			out = append(out, source{
 				label: fmt.Sprintf("nodeSelector %s=%q", q.Key, q.Values[0]),
-				terms: newTerms([]corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{q}}}, keys),
+				terms: newTerms([]corev1.NodeSelectorTerm{{}}, newBase(map[string]string{q.Key: q.Values[0]}), keys),
 			})
 		}
 	}
 	if p.Required != nil {
-		out = append(out, source{label: "its required node affinity", terms: newTerms(p.Required.NodeSelectorTerms, keys)})
+		out = append(out, source{label: "the required node affinity", terms: newTerms(nonEmpty(p.Required.NodeSelectorTerms), base{}, keys)})
 	}
 	return out
+}
+
+func nonEmpty(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm {
+	return slices.DeleteFunc(slices.Clone(terms), isEmpty)
 }
 
 // pinnedBy names the first source that alone leaves only this node.
@@ -70,6 +74,9 @@ func contradiction(r *Reads, p Placement, volumes []source) string {
 				return disagree(r, t, s)
 			}
 		}
+	}
+	if len(p.NodeSelector) > 0 && p.Required != nil {
+		return "no node can meet both its nodeSelector and its required node affinity"
 	}
 	return "its constraints on the node contradict one another"
 }
@@ -121,6 +128,8 @@ func whyUnpinned(r *Reads, pod []term, volumes []source, left reach) string {
 		return fmt.Sprintf("its constraints allow %s, and any node that joins with %s", List(left.nodes), unborne)
 	case unborne != "":
 		return "no Node bears " + unborne + otherCase(r, terms)
+	case len(left.nodes) >= manyNodes:
+		return "its constraints allow many nodes: " + List(left.nodes)
 	default:
 		return fmt.Sprintf("its constraints allow %d nodes: %s", len(left.nodes), List(left.nodes))
 	}
@@ -128,18 +137,19 @@ func whyUnpinned(r *Reads, pod []term, volumes []source, left reach) string {
 
 // identityProblems finds label values that several Nodes bear, and those that none does.
 func identityProblems(r *Reads, terms []term) (shared, unborne string) {
-	for _, t := range terms {
-		q := t.listed()
-		if q == nil || t.hasName {
+	for i := range terms {
+		q := terms[i].listed()
+		if q == nil || terms[i].hasName {
 			continue
 		}
-		for _, v := range q.Values {
-			nodes := r.NodesByLabel(q.Key, v)
+		values := q.values()
+		for _, v := range values[:min(len(values), manyNodes)] {
+			nodes := r.NodesByLabel(q.key, v)
 			switch {
 			case len(nodes) > 1 && shared == "":
-				shared = fmt.Sprintf("%s=%q is borne by %d Nodes: %s", q.Key, v, len(nodes), List(nodeNames(nodes)))
+				shared = fmt.Sprintf("%s=%q is borne by %d Nodes: %s", q.key, v, len(nodes), List(nodeNames(nodes)))
 			case len(nodes) == 0 && unborne == "":
-				unborne = fmt.Sprintf("%s=%q", q.Key, v)
+				unborne = fmt.Sprintf("%s=%q", q.key, v)
 			}
 		}
 	}
@@ -149,15 +159,14 @@ func identityProblems(r *Reads, terms []term) (shared, unborne string) {
 // otherCase names a Node that an identity label would name but for upper and
 // lower case: labels are case-sensitive, and Kubernetes lowers host names.
 func otherCase(r *Reads, terms []term) string {
-	for _, t := range terms {
-		q := t.listed()
-		if q == nil || t.hasName {
-			continue
-		}
-		for n := range r.AllNodes() {
-			if got := n.Labels[q.Key]; got != "" && got != q.Values[0] && strings.EqualFold(got, q.Values[0]) {
-				return fmt.Sprintf(" (node %q bears %q; labels are case-sensitive)", n.Name, got)
-			}
+	if len(terms) != 1 || terms[0].listed() == nil {
+		return ""
+	}
+	q := terms[0].listed()
+	value := q.values()[0]
+	for n := range r.AllNodes() {
+		if got := n.Labels[q.key]; got != "" && got != value && strings.EqualFold(got, value) {
+			return fmt.Sprintf(" (node %q bears %q; labels are case-sensitive)", n.Name, got)
 		}
 	}
 	return ""
@@ -172,15 +181,22 @@ func nodeNames(nodes []*Node) []string {
 	return names
 }
 
+// hintMax bounds the work for a hint: requirements times nodes.
+const hintMax = 50_000
+
 // today names the only node that matches as things are, if there is one: what
 // people see and take for a pin.
-func today(r *Reads, p Placement) string {
-	if len(p.NodeSelector) == 0 && p.Required == nil {
+func today(r *Reads, p Placement, volumes []source) string {
+	if len(p.NodeSelector) == 0 && p.Required == nil || p.size() > fitnessMax {
 		return ""
 	}
-	only := ""
+	only, work, size := "", 0, p.size()
+	fits := newFitness(p)
 	for n := range r.AllNodes() {
-		if fits(p, n) {
+		if work += size; work > hintMax {
+			return ""
+		}
+		if fits.of(n) && !slices.ContainsFunc(volumes, func(v source) bool { return !admitsAny(r, v.terms, n.Name) }) {
 			if only != "" {
 				return ""
 			}

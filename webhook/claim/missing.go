@@ -36,8 +36,8 @@ func missing(r *Reads, need Need, all []*PVC) Choice {
 	}
 	r.DoubtAll()
 	return Choice{PVC: name, Pended: true, Warnings: []string{
-		fmt.Sprintf("the pod waits for PVC %q: node %q has none for claim %q yet", name, need.Node, need.Claim),
-		fmt.Sprintf(`to leave such nodes out, label those that hold it and use nodeSelector %s%s: "true"`, holdsLabel, need.Claim),
+		fmt.Sprintf("node %q has no PVC for claim %q yet: the pod waits for %q", need.Node, need.Claim, name),
+		fmt.Sprintf(`nodeSelector %s%s: "true" leaves such nodes out, once the others are labelled so`, holdsLabel, need.Claim),
 	}}
 }
 
@@ -54,6 +54,8 @@ func cannotPend(r *Reads, need Need, name string) string {
 		return "a bound PVC of this claim is not yet a filled one"
 	case need.Revision != "" && !rules.Names.CarriesRevision():
 		return fmt.Sprintf("PVC names do not carry revision %q", need.Revision)
+	case need.Revision != "" && !IsClaimName(bareDigest(need.Revision)):
+		return fmt.Sprintf("revision %q is no label value, so no PVC can bear it whole", abbreviate(need.Revision))
 	case need.Revision == "" && rules.Names.CarriesRevision():
 		return "PVC names carry a revision, and the pod asks for none"
 	case rules.Missing == MissingAuto && !predictable(summary, need):
@@ -65,10 +67,25 @@ func cannotPend(r *Reads, need Need, name string) string {
 	if r.PVC(need.Namespace, name) != nil {
 		return fmt.Sprintf("a PVC %q is there already", name)
 	}
+	if other, node, ok := r.otherReading(need, name); ok {
+		return fmt.Sprintf("%q could be claim %q's PVC on node %q, too", name, other, node)
+	}
 	if slices.Contains(need.Declares, name) || IsClaimName(name) && r.Summary(need.Namespace, name).Total > 0 {
 		return fmt.Sprintf("%q is itself a node-local claim", name)
 	}
 	return ""
+}
+
+// otherReading tells whether the template gives a name to another claim that is
+// known here, on a node that is: "a-b-c" is claim a on node b-c, and a-b on c.
+// A hint is enough, so it is neither recorded nor read live.
+func (r *Reads) otherReading(need Need, name string) (claim, node string, found bool) {
+	for claim, node := range r.rules.Names.readings(name) {
+		if claim != need.Claim && r.view.Node(node) != nil && (r.view.Summary(need.Namespace, claim).Total > 0 || slices.Contains(need.Declares, claim)) {
+			return claim, node, true
+		}
+	}
+	return "", "", false
 }
 
 // predictable tells whether the node PVC to come will bear the template's name.
@@ -92,7 +109,7 @@ func absent(need Need, all []*PVC, keys *Keys, notPended string) *Refusal {
 	}
 	if live := filter(all, (*PVC).Live); len(live) > 0 {
 		reason = RevisionNotFound
-		why = fmt.Sprintf("node %q has no PVC of revision %q for it, but %s", need.Node, need.Revision, describeAll(live, revisionOf))
+		why = fmt.Sprintf("node %q has no PVC of revision %q for it; it has %s", need.Node, need.Revision, describeAll(live, revisionOf))
 		remedy = fmt.Sprintf("Ask for a revision that is there (pod annotation %s), or create its PVC", AnnRevision)
 	}
 	if notPended != "" {

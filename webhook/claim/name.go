@@ -2,6 +2,7 @@ package claim
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"strings"
 
@@ -49,6 +50,40 @@ func (t NameTemplate) Name(claim, node, revision string) string {
 		return claim + "-" + node
 	}
 	return strings.NewReplacer("{claim}", claim, "{node}", node, "{revision}", revision).Replace(string(t))
+}
+
+// readings are all claims and nodes for which the template gives this name. A
+// template with a revision, or with one of them twice, is not read.
+func (t NameTemplate) readings(name string) iter.Seq2[string, string] {
+	return func(yield func(claim, node string) bool) {
+		parts := placeholder.Split(string(t), -1)
+		order := placeholder.FindAllString(string(t), -1)
+		if len(order) != 2 || order[0] == order[1] {
+			return
+		}
+		rest, ok := strings.CutPrefix(name, parts[0])
+		if rest, ok = cutSuffix(rest, parts[2], ok); !ok {
+			return
+		}
+		for i := 1; i < len(rest); i++ {
+			right, ok := strings.CutPrefix(rest[i:], parts[1])
+			if !ok || right == "" {
+				continue
+			}
+			claim, node := rest[:i], right
+			if order[0] == "{node}" {
+				claim, node = node, claim
+			}
+			if !yield(claim, node) {
+				return
+			}
+		}
+	}
+}
+
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	rest, found := strings.CutSuffix(s, suffix)
+	return rest, ok && found
 }
 
 // Gives tells whether the template gives this node PVC the name it has.

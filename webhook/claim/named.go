@@ -7,7 +7,12 @@ import "fmt"
 // unbound one by selected-node; an unbound WaitForFirstConsumer PVC without it
 // could bind any node's disk for good.
 func CheckUnpinned(r *Reads, p *PVC) (warning string, refusal *Refusal) {
-	if !p.Bound() {
+	switch {
+	case !p.Live():
+		return fmt.Sprintf("PVC %q is %s: the pod waits for ever", p.Name, deadState(p)), nil
+	case !p.Bound() && p.SelectedNode != "" && p.SelectedNode != p.Node:
+		return fmt.Sprintf("PVC %q is node %q's, and is to be provisioned on node %q", p.Name, p.Node, p.SelectedNode), nil
+	case !p.Bound():
 		if !waitsForConsumer(r, p) {
 			return "", nil
 		}

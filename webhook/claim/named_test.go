@@ -25,7 +25,10 @@ func TestCheckUnpinned(t *testing.T) {
 		"if it waits for a consumer and selected-node is set, it passes":  {pvc: pvc("x", "node-a", wffc, selected("node-a"))},
 		"if it is unbound and Immediate, it passes":                       {pvc: pvc("x", "node-a", pending)},
 		"if it is unfilled, it passes: the pod may be filling it":         {pvc: pvc("x", "node-a", populated("false")), pvs: []*claim.PV{pv("x", host("a"))}},
-		"if it is being deleted, it passes":                               {pvc: pvc("x", "node-a", deleting), pvs: []*claim.PV{pv("x", host("a"))}},
+		"if it is being deleted, it passes with a warning":                {pvc: pvc("x", "node-a", deleting), pvs: []*claim.PV{pv("x", host("a"))}, warns: "being deleted"},
+		"if it is Lost, it passes with a warning":                         {pvc: pvc("x", "node-a", lost), warns: "Lost"},
+		"if it is to be provisioned on another node, with a warning":      {pvc: pvc("x", "node-a", wffc, selected("node-b")), warns: `on node "node-b"`},
+		"if it is promised to a volume, the PV controller binds it":       {pvc: pvc("x", "node-a", wffc, func(p *claim.PVC) { p.VolumeName = "pv" })},
 	} {
 		t.Run(what, func(t *testing.T) {
 			rules := claim.DefaultRules()

@@ -57,40 +57,35 @@ func Resolve(r *Reads, p Placement) Resolution {
 	case left.empty():
 		return Resolution{Outcome: Contradictory, Why: contradiction(r, p, volumes)}
 	default:
-		return Resolution{Outcome: Unpinned, Why: whyUnpinned(r, pod.terms, volumes, left), Today: today(r, p)}
+		return Resolution{Outcome: Unpinned, Why: whyUnpinned(r, pod.terms, volumes, left), Today: today(r, p, volumes)}
 	}
 }
 
 // podTerms are the pod's own constraints as ORed terms: spec.nodeName and the
 // node selector are ANDed to each term of the required node affinity.
 func podTerms(p Placement, keys *Keys) []term {
-	base := corev1.NodeSelectorTerm{MatchExpressions: selectorRequirements(p.NodeSelector)}
+	selector := newBase(p.NodeSelector)
+	var name []corev1.NodeSelectorRequirement
 	if p.NodeName != "" {
-		base.MatchFields = nameIs(p.NodeName)
+		name = nameIs(p.NodeName)
 	}
 	if p.Required == nil {
-		if len(base.MatchExpressions) == 0 && len(base.MatchFields) == 0 {
-			return []term{{}}
-		}
-		return newTerms([]corev1.NodeSelectorTerm{base}, keys)
+		return newTerms([]corev1.NodeSelectorTerm{{MatchFields: name}}, selector, keys)
 	}
 	var all []corev1.NodeSelectorTerm
 	for _, t := range p.Required.NodeSelectorTerms {
-		if len(t.MatchExpressions) == 0 && len(t.MatchFields) == 0 {
-			continue // an empty term matches nothing, whatever is ANDed to it
+		if !isEmpty(t) { // an empty term matches nothing, whatever is ANDed to it
+			t.MatchFields = slices.Concat(name, t.MatchFields)
+			all = append(all, t)
 		}
-		all = append(all, corev1.NodeSelectorTerm{
-			MatchExpressions: slices.Concat(base.MatchExpressions, t.MatchExpressions),
-			MatchFields:      slices.Concat(base.MatchFields, t.MatchFields),
-		})
 	}
-	return newTerms(all, keys)
+	return newTerms(all, selector, keys)
 }
 
-func newTerms(all []corev1.NodeSelectorTerm, keys *Keys) []term {
+func newTerms(all []corev1.NodeSelectorTerm, with base, keys *Keys) []term {
 	var terms []term
 	for _, api := range all {
-		if t, ok := newTerm(api, keys); ok {
+		if t, ok := newTerm(api, with, keys); ok {
 			terms = append(terms, t)
 		}
 	}
@@ -145,29 +140,29 @@ func volumeSources(r *Reads, p Placement) []source {
 	return out
 }
 
-// labelTerms reads a PV's terms without their matchFields.
+// labelTerms reads a PV's terms without their matchFields. A term of nothing
+// else is not enforced at all: every node.
 func labelTerms(s *corev1.NodeSelector, keys *Keys) []term {
 	var out []term
 	for _, api := range s.NodeSelectorTerms {
-		if len(api.MatchExpressions) == 0 && len(api.MatchFields) > 0 {
-			out = append(out, term{}) // nothing of it is enforced: every node
+		if isEmpty(api) {
 			continue
 		}
-		if t, ok := newTerm(corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions}, keys); ok {
+		if t, ok := newTerm(corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions}, base{}, keys); ok {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// intersect is what all sources leave together. Candidates come from the first
-// that lists nodes; the others say whether they admit them.
+// intersect is what all sources leave together. Candidates come from the one
+// that lists the fewest nodes; the others say whether they admit them.
 func intersect(r *Reads, sources []source) reach {
 	out := reach{every: true, open: true}
 	for _, s := range sources {
 		one := reachOf(s.terms, r)
 		out.open = out.open && one.open
-		if out.every && !one.every {
+		if !one.every && (out.every || len(one.nodes) < len(out.nodes)) {
 			out.every, out.nodes = false, one.nodes
 		}
 	}
@@ -188,8 +183,11 @@ func misfit(r *Reads, p Placement, name string) string {
 	if len(p.NodeSelector) == 0 && (p.Required == nil || !hasExpressions(p.Required)) {
 		return ""
 	}
+	if p.size() > fitnessMax {
+		return ""
+	}
 	node := r.Node(name)
-	if node == nil || fits(p, node) {
+	if node == nil || newFitness(p).of(node) {
 		return ""
 	}
 	return fmt.Sprintf("node %q does not match the pod's nodeSelector or node affinity today", name)
@@ -199,13 +197,40 @@ func hasExpressions(s *corev1.NodeSelector) bool {
 	return slices.ContainsFunc(s.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions) > 0 })
 }
 
-// fits tells whether the scheduler would let the pod on the node as it is now.
-func fits(p Placement, n *Node) bool {
-	if p.NodeName != "" && p.NodeName != n.Name {
+// fitnessMax is how many requirements and values are held against a node for
+// the sake of a warning or a hint.
+const fitnessMax = 2000
+
+// fitness tells whether the scheduler would let a pod on a node as the node is now.
+type fitness struct {
+	nodeName string
+	required nodeaffinity.RequiredNodeAffinity
+}
+
+// newFitness parses a pod's constraints once, for many nodes.
+func newFitness(p Placement) fitness {
+	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.Required}}
+	return fitness{p.NodeName, nodeaffinity.NewRequiredNodeAffinity(p.NodeSelector, affinity)}
+}
+
+func (f fitness) of(n *Node) bool {
+	if f.nodeName != "" && f.nodeName != n.Name {
 		return false
 	}
-	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.Required}}
-	ok, err := nodeaffinity.NewRequiredNodeAffinity(p.NodeSelector, affinity).
-		Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
+	ok, err := f.required.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
 	return ok && err == nil
+}
+
+// size is how many requirements and values a pod's constraints have: what it
+// costs to hold them against one node.
+func (p Placement) size() int {
+	size := 1 + len(p.NodeSelector)
+	if p.Required != nil {
+		for _, t := range p.Required.NodeSelectorTerms {
+			for _, q := range slices.Concat(t.MatchExpressions, t.MatchFields) {
+				size += 1 + len(q.Values)
+			}
+		}
+	}
+	return size
 }

@@ -45,8 +45,9 @@ type Reads struct {
 	view    View
 	rules   *Rules
 	live    Facts
-	asked   []Question
-	doubted []Question
+	asked   questions
+	doubted questions
+	all     int // so many of asked are doubted, too
 }
 
 // NewReads lays live facts (nil for none) over a View.
@@ -58,25 +59,51 @@ func NewReads(view View, rules *Rules, live Facts) *Reads {
 func (r *Reads) Rules() *Rules { return r.rules }
 
 // Doubt marks a question whose answer must be read live before the decision stands.
-func (r *Reads) Doubt(q Question) { r.doubted = append(r.doubted, q) }
+func (r *Reads) Doubt(q Question) { r.doubted.add(q) }
 
 // DoubtAll marks everything asked so far.
-func (r *Reads) DoubtAll() { r.doubted = append(r.doubted, r.asked...) }
+func (r *Reads) DoubtAll() { r.all = len(r.asked.list) }
 
 // Unsettled are the questions marked and not read live yet, each once.
 func (r *Reads) Unsettled() []Question {
-	var out []Question
-	for _, q := range r.doubted {
-		if _, ok := r.live[q]; !ok && !slices.Contains(out, q) {
-			out = append(out, q)
+	var out questions
+	for _, q := range slices.Concat(r.doubted.list, r.asked.list[:r.all]) {
+		if _, ok := r.live[q]; !ok {
+			out.add(q)
 		}
 	}
-	return out
+	return out.list
+}
+
+// questions is a set that keeps its order. Most decisions ask a handful.
+type questions struct {
+	list []Question
+	set  map[Question]struct{} // of list, once it is long
+}
+
+func (s *questions) add(q Question) {
+	const long = 16
+	if s.set == nil {
+		if slices.Contains(s.list, q) {
+			return
+		}
+		if s.list = append(s.list, q); len(s.list) == long {
+			s.set = make(map[Question]struct{}, 2*long)
+			for _, q := range s.list {
+				s.set[q] = struct{}{}
+			}
+		}
+		return
+	}
+	if _, ok := s.set[q]; !ok {
+		s.set[q] = struct{}{}
+		s.list = append(s.list, q)
+	}
 }
 
 // ask records a question and gives its live answer, if there is one.
 func (r *Reads) ask(q Question) (Answer, bool) {
-	r.asked = append(r.asked, q)
+	r.asked.add(q)
 	a, ok := r.live[q]
 	return a, ok
 }
@@ -191,6 +218,9 @@ func Summarize(pvcs []*PVC, names NameTemplate) Summary {
 			continue
 		}
 		s.Total++
+		if p.HasPopulated {
+			s.Populated++
+		}
 		if !p.Live() {
 			continue
 		}
@@ -198,9 +228,6 @@ func Summarize(pvcs []*PVC, names NameTemplate) Summary {
 		revisions[p.Revision] = struct{}{}
 		if names.Gives(p) {
 			s.Named++
-		}
-		if p.HasPopulated {
-			s.Populated++
 		}
 	}
 	s.Revisions = len(revisions)

@@ -56,14 +56,14 @@ func admitsNode(pv *PV, n *Node) bool {
 // usableOn says for people where a PV can be used: the Nodes that there are,
 // or else the values that its affinity lists.
 func usableOn(r *Reads, pv *PV) string {
-	terms := newTerms(pv.Affinity.NodeSelectorTerms, &r.rules.Keys)
+	terms := newTerms(nonEmpty(pv.Affinity.NodeSelectorTerms), base{}, &r.rules.Keys)
 	if on := reachOf(terms, r); len(on.nodes) > 0 {
 		return List(on.nodes)
 	}
 	var values []string
-	for _, t := range terms {
-		if q := t.listed(); q != nil {
-			values = append(values, fmt.Sprintf("%s %s", q.Key, List(q.Values)))
+	for i := range terms {
+		if q := terms[i].listed(); q != nil {
+			values = append(values, fmt.Sprintf("%s %s", q.key, List(q.values())))
 		}
 	}
 	if len(values) == 0 {
@@ -128,8 +128,8 @@ func binds(r *Reads, need Need, p *PVC) (string, *Refusal) {
 
 // waitsForConsumer tells whether an unbound PVC waits for the scheduler.
 func waitsForConsumer(r *Reads, p *PVC) bool {
-	if p.SelectedNode != "" || p.StorageClass == "" {
-		return false
+	if p.SelectedNode != "" || p.VolumeName != "" || p.StorageClass == "" {
+		return false // selected, promised to a volume, or of no class: the PV controller binds it
 	}
 	class := r.StorageClass(p.StorageClass)
 	if class == nil {

@@ -19,6 +19,7 @@ const (
 	OtherNodesPVC       Reason = "OtherNodesPVC"
 	NodeLocalClaimLeft  Reason = "NodeLocalClaimLeft"
 	InvalidAnnotation   Reason = "InvalidAnnotation"
+	TooManyVolumes      Reason = "TooManyVolumes"
 	NotFilled           Reason = "NotFilled"
 	ClusterUnreadable   Reason = "ClusterUnreadable"
 	InvalidObject       Reason = "InvalidObject"
@@ -30,7 +31,7 @@ func Reasons() []Reason {
 	return []Reason{
 		NotPinned, ContradictoryPin, NoNodePVC, RevisionNotFound, AmbiguousNodePVC, ScopeConflict,
 		VolumeOnAnotherNode, SelectedOtherNode, NeverBinds, UnboundNodePVC, OtherNodesPVC,
-		NodeLocalClaimLeft, InvalidAnnotation, NotFilled, ClusterUnreadable, InvalidObject, InternalError,
+		NodeLocalClaimLeft, InvalidAnnotation, TooManyVolumes, NotFilled, ClusterUnreadable, InvalidObject, InternalError,
 	}
 }
 

@@ -20,13 +20,16 @@ type world struct {
 	placement claim.Placement
 }
 
-// values says whether a node that joins may bear a value of an identity label.
-type values func(w *world, key, value string) bool
+// values says which identity labels nodes may come to bear.
+type values struct {
+	may     func(w *world, key, value string) bool // a node that joins
+	relabel bool                                   // a node that is there may register again with other ones
+}
 
-func anyValues(*world, string, string) bool { return true }
+var anyValues = values{may: func(*world, string, string) bool { return true }, relabel: true}
 
 // newValues leaves out the values by which exactly one Node is known.
-func newValues(w *world, key, value string) bool { return len(w.cluster.NodesByLabel(key, value)) != 1 }
+var newValues = values{may: func(w *world, key, value string) bool { return len(w.cluster.NodesByLabel(key, value)) != 1 }}
 
 // admissible are the names of the nodes that the scheduler admits once every
 // label that is no identity stands as the pod wants it: of those that exist,
@@ -41,7 +44,7 @@ func (w *world) admissible(may values) []string {
 				if v, ok := n.Labels[key]; ok {
 					labels[key] = v
 				}
-				if !w.lists(key) { // Exists, Gt and the like exclude nothing: the label may change
+				if may.relabel || !w.lists(key) { // Exists, Gt and the like exclude nothing: the label may change
 					free = append(free, key)
 				}
 			}
@@ -89,7 +92,7 @@ func (w *world) try(names []string, name string, labels map[string]string, free 
 			with := map[string]string{key: v}
 			if v == "absent" {
 				with = nil
-			} else if slices.Contains(identityKeys, key) && !may(w, key, v) {
+			} else if slices.Contains(identityKeys, key) && !may.may(w, key, v) {
 				continue
 			}
 			if w.meets(key, with, term) {

@@ -2,11 +2,9 @@ package claim
 
 import (
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
@@ -18,52 +16,102 @@ import (
 // that does not parse match nothing. matchFields know metadata.name only, and
 // In takes exactly one value there.
 type term struct {
-	name     string                           // the value of metadata.name In, if hasName
-	hasName  bool                             //
-	fields   []corev1.NodeSelectorRequirement // all matchFields
-	identity []corev1.NodeSelectorRequirement // In and NotIn on identity labels: what lists and excludes
-	keyed    []corev1.NodeSelectorRequirement // everything on identity labels
+	name     string // the value of metadata.name In, if hasName
+	hasName  bool
+	notNames []string // the values of metadata.name NotIn
+	identity []identity
 }
 
-// newTerm reads a term; false if it can match no node whatever its labels.
-func newTerm(api corev1.NodeSelectorTerm, keys *Keys) (term, bool) {
-	if len(api.MatchExpressions) == 0 && len(api.MatchFields) == 0 {
+// identity is what a term asks of one identity label.
+type identity struct {
+	key string
+	*keyed
+}
+
+// newTerm reads a term and a node selector ANDed to it; false if they can match
+// no node whatever its labels.
+func newTerm(api corev1.NodeSelectorTerm, with base, keys *Keys) (term, bool) {
+	var t term
+	if !parses(api) || with.impossible || !t.readFields(api.MatchFields) {
 		return term{}, false
 	}
-	if _, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{api}}); err != nil {
-		return term{}, false
-	}
-	t := term{fields: api.MatchFields}
-	for _, e := range api.MatchExpressions {
-		if !keys.identifies(e.Key) {
-			continue
+	own := keyedBy(api.MatchExpressions)
+	for key, k := range own {
+		if more, ok := with.byKey[key]; ok {
+			own[key] = k.merged(more)
 		}
-		t.keyed = append(t.keyed, e)
-		if e.Operator == corev1.NodeSelectorOpIn || e.Operator == corev1.NodeSelectorOpNotIn {
-			t.identity = append(t.identity, e)
+		if !own[key].satisfiable(func(string) bool { return true }) {
+			return term{}, false
 		}
 	}
-	for _, f := range api.MatchFields {
-		isName := f.Key == metav1.ObjectNameField
-		if isName && f.Operator == corev1.NodeSelectorOpIn {
+	for _, key := range keys.Identity() {
+		k, ok := own[key]
+		if !ok {
+			k, ok = with.byKey[key]
+		}
+		if ok {
+			t.identity = append(t.identity, identity{key, k})
+		}
+	}
+	return t, true
+}
+
+// parses asks the scheduler's code about each requirement by itself: of all
+// together its cost grows with their square.
+func parses(api corev1.NodeSelectorTerm) bool {
+	one := &corev1.NodeSelector{NodeSelectorTerms: make([]corev1.NodeSelectorTerm, 1)}
+	ok := func() bool {
+		_, err := nodeaffinity.NewNodeSelector(one)
+		return err == nil
+	}
+	for i := range api.MatchExpressions {
+		one.NodeSelectorTerms[0] = corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions[i : i+1]}
+		if !ok() {
+			return false
+		}
+	}
+	for i := range api.MatchFields {
+		one.NodeSelectorTerms[0] = corev1.NodeSelectorTerm{MatchFields: api.MatchFields[i : i+1]}
+		if !ok() {
+			return false
+		}
+	}
+	return true
+}
+
+func isEmpty(api corev1.NodeSelectorTerm) bool {
+	return len(api.MatchExpressions) == 0 && len(api.MatchFields) == 0
+}
+
+// readFields reads matchFields; false if no node can match them: none is
+// nameless, and none has another field.
+func (t *term) readFields(fields []corev1.NodeSelectorRequirement) bool {
+	for _, f := range fields {
+		switch {
+		case f.Key != metav1.ObjectNameField:
+			if f.Operator == corev1.NodeSelectorOpIn && f.Values[0] != "" || f.Operator == corev1.NodeSelectorOpNotIn && f.Values[0] == "" {
+				return false
+			}
+		case f.Operator == corev1.NodeSelectorOpNotIn:
+			t.notNames = append(t.notNames, f.Values[0])
+		case t.hasName && t.name != f.Values[0] || f.Values[0] == "":
+			return false
+		default:
 			t.name, t.hasName = f.Values[0], true
 		}
-		if t.hasName && t.name == "" || !isName && !matches(anyNode, nil, []corev1.NodeSelectorRequirement{f}) {
-			return term{}, false // no node is nameless, and none has another field
-		}
 	}
-	return t, satisfiable(api.MatchExpressions, func(string, string) bool { return true })
+	return !t.hasName || !slices.Contains(t.notNames, t.name)
 }
-
-// anyNode stands for every node where its name makes no difference.
-var anyNode = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
 
 // reach is the set of nodes that constraints leave.
 type reach struct {
-	nodes []string // the nodes it allows, sorted, unless every
+	nodes []string // the nodes it allows, sorted, unless every; not many more than manyNodes
 	every bool     // nothing lists nodes: each one that exists may be allowed
-	open  bool     // a node that does not exist yet may be allowed
+	open  bool     // a node that does not exist yet, or one more, may be allowed
 }
+
+// manyNodes is when a set is large enough to stop looking for more.
+const manyNodes = 64
 
 func (r reach) pins() bool  { return len(r.nodes) == 1 && !r.every && !r.open }
 func (r reach) empty() bool { return len(r.nodes) == 0 && !r.every && !r.open }
@@ -90,115 +138,77 @@ func (t *term) reach(r *Reads) reach {
 		}
 		return reach{}
 	}
-	out := reach{open: t.open(r)}
 	listed := t.listed()
 	if listed == nil {
-		out.every = true
-		return out
+		return reach{every: true, open: t.open(r)}
 	}
-	for _, value := range listed.Values {
-		for _, n := range r.NodesByLabel(listed.Key, value) {
-			if !slices.Contains(out.nodes, n.Name) && t.admits(r, n.Name) {
+	var out reach
+	for _, value := range listed.values() {
+		for _, n := range r.NodesByLabel(listed.key, value) {
+			if len(out.nodes) < manyNodes && !slices.Contains(out.nodes, n.Name) && t.admits(r, n.Name) {
 				out.nodes = append(out.nodes, n.Name)
 			}
 		}
+		if len(out.nodes) == manyNodes {
+			break
+		}
 	}
 	slices.Sort(out.nodes)
+	out.open = len(out.nodes) == manyNodes || t.open(r)
 	return out
 }
 
-// listed is the first requirement that lists values of an identity label.
-func (t *term) listed() *corev1.NodeSelectorRequirement {
+// listed is the identity label of which values are listed, the fewest of them.
+func (t *term) listed() *identity {
+	var best *identity
 	for i := range t.identity {
-		if t.identity[i].Operator == corev1.NodeSelectorOpIn {
-			return &t.identity[i]
+		if k := &t.identity[i]; k.in != nil && (best == nil || len(k.in) < len(best.in)) {
+			best = k
 		}
 	}
-	return nil
+	return best
+}
+
+// values are those that In lists and NotIn leaves, sorted.
+func (k *identity) values() []string {
+	var out []string
+	for value := range k.in {
+		if !k.notIn.Has(value) {
+			out = append(out, value)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // admits tells whether the identity of a node fits the term. A node without a
 // Node object fits if its labels, still unknown, may.
 func (t *term) admits(r *Reads, name string) bool {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if t.hasName && t.name != name || slices.Contains(t.notNames, name) {
+		return false
+	}
 	if len(t.identity) == 0 {
-		return matches(node, nil, t.fields)
+		return true
 	}
 	known := r.Node(name)
 	if known == nil {
-		return matches(node, nil, t.fields) && t.open(r)
+		return t.open(r)
 	}
-	node.Labels = known.Labels
-	return matches(node, t.identity, t.fields)
-}
-
-// open tells whether a node that does not exist yet could fit: it may bear any
-// value of an identity label but those that exactly one Node bears.
-func (t *term) open(r *Reads) bool {
-	return satisfiable(t.keyed, func(key, value string) bool { return len(r.NodesByLabel(key, value)) != 1 })
-}
-
-// matches asks the scheduler's own code.
-func matches(node *corev1.Node, expressions, fields []corev1.NodeSelectorRequirement) bool {
-	if len(expressions) == 0 && len(fields) == 0 {
-		return true
-	}
-	s := nodeaffinity.NewLazyErrorNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchExpressions: expressions, MatchFields: fields,
-	}}})
-	ok, err := s.Match(node)
-	return ok && err == nil
-}
-
-// satisfiable tells whether some set of labels meets all requirements, with
-// only values that are allowed. Keys are independent of one another, so each is
-// tried with every value that could make a difference.
-func satisfiable(requirements []corev1.NodeSelectorRequirement, allowed func(key, value string) bool) bool {
-	for i := range requirements {
-		key := requirements[i].Key
-		if slices.ContainsFunc(requirements[:i], func(q corev1.NodeSelectorRequirement) bool { return q.Key == key }) {
-			continue
-		}
-		if !keySatisfiable(key, requirements[i:], allowed) {
+	for _, k := range t.identity {
+		if value, has := known.Labels[k.key]; !k.lists(value, has) {
 			return false
 		}
 	}
 	return true
 }
 
-func keySatisfiable(key string, requirements []corev1.NodeSelectorRequirement, allowed func(key, value string) bool) bool {
-	var same []corev1.NodeSelectorRequirement
-	for _, q := range requirements {
-		if q.Key == key {
-			same = append(same, q)
+// open tells whether a node that does not exist yet could fit: it may bear any
+// value of an identity label but those that exactly one Node bears.
+func (t *term) open(r *Reads) bool {
+	for _, k := range t.identity {
+		if !k.satisfiable(func(value string) bool { return len(r.NodesByLabel(k.key, value)) != 1 }) {
+			return false
 		}
 	}
-	if matches(&corev1.Node{}, same, nil) { // absent
-		return true
-	}
-	for _, value := range telling(same) {
-		if matches(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels.Set{key: value}}}, same, nil) && allowed(key, value) {
-			return true
-		}
-	}
-	return false
-}
-
-// telling are values of one label of which at least one meets the requirements
-// if any value does: those listed, the neighbours of bounds, and a fresh one.
-func telling(requirements []corev1.NodeSelectorRequirement) []string {
-	fresh := "fresh"
-	var values []string
-	for _, q := range requirements {
-		for _, v := range q.Values {
-			values = append(values, v)
-			if n, err := strconv.ParseInt(v, 10, 64); err == nil && (q.Operator == corev1.NodeSelectorOpGt || q.Operator == corev1.NodeSelectorOpLt) {
-				values = append(values, strconv.FormatInt(n+1, 10), strconv.FormatInt(n-1, 10))
-			}
-		}
-	}
-	for slices.Contains(values, fresh) {
-		fresh += "-"
-	}
-	return append(values, fresh)
+	return true
 }

@@ -111,6 +111,6 @@ type Summary struct {
 	Total     int // node PVCs, dead ones included
 	Live      int // those neither being deleted nor Lost
 	Named     int // live ones whose name is what the name template gives
-	Populated int // live ones that bear the populated key
+	Populated int // those that bear the populated key, dead ones included
 	Revisions int // different revisions among the live ones
 }

@@ -14,8 +14,10 @@ import (
 const (
 	// liveTimeout bounds one call: no review waits longer for its reads.
 	liveTimeout = 3 * time.Second
-	// liveFanOut is how many questions of one decision are asked at a time.
+	// liveFanOut is how many questions of one decision are asked at a time, and
+	// liveCalls how many calls of all decisions together are under way.
 	liveFanOut = 8
+	liveCalls  = 64
 )
 
 // Live answers questions from the API server. It can be used by many at once.
@@ -24,6 +26,7 @@ type Live struct {
 	keys    claim.Keys
 	observe func(resource, result string)
 	shared  *sharing[claim.Question, claim.Answer]
+	calls   chan struct{} // holds one for each call under way
 }
 
 // NewLive makes a Live. The client should be of a configuration of its own,
@@ -37,7 +40,7 @@ func newLive(client kubernetes.Interface, rules *claim.Rules, observe func(resou
 	if observe == nil {
 		observe = func(string, string) {}
 	}
-	l := &Live{client: client, keys: rules.Keys, observe: observe}
+	l := &Live{client: client, keys: rules.Keys, observe: observe, calls: make(chan struct{}, liveCalls)}
 	l.shared = newSharing(timeout, l.answer)
 	return l
 }
@@ -49,31 +52,37 @@ func (l *Live) Read(ctx context.Context, questions []claim.Question) (claim.Fact
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // of two failures only the first is of interest
 	facts := make(claim.Facts, len(questions))
-	answered := make(chan reply, len(questions))
-	free := make(chan struct{}, liveFanOut)
-	waiting := 0
+	var asked []claim.Question
 	for _, q := range questions {
 		if _, twice := facts[q]; twice {
 			continue
 		}
 		facts[q] = claim.Answer{}
-		if !l.canExist(q) {
-			continue
+		if l.canExist(q) {
+			asked = append(asked, q)
 		}
-		waiting++
+	}
+	calls := plan(asked)
+	answered := make(chan reply, len(calls))
+	free := make(chan struct{}, liveFanOut)
+	for call := range calls {
 		go func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			a, err := l.shared.ask(ctx, q)
-			answered <- reply{q, a, err}
+			a, err := l.shared.ask(ctx, call)
+			answered <- reply{call, a, err}
 		}()
 	}
-	for range waiting {
+	for range calls {
 		r := <-answered
 		if r.err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", subject(r.question), withoutURL(r.err))
 		}
-		facts[r.question] = r.answer
+		if isBulk(r.question) {
+			spread(calls[r.question], r.answer, facts)
+		} else {
+			facts[r.question] = r.answer
+		}
 	}
 	return facts, nil
 }
@@ -87,6 +96,12 @@ type reply struct {
 
 // answer makes the call for one question.
 func (l *Live) answer(ctx context.Context, q claim.Question) (claim.Answer, error) {
+	select {
+	case l.calls <- struct{}{}:
+		defer func() { <-l.calls }()
+	case <-ctx.Done():
+		return claim.Answer{}, ctx.Err()
+	}
 	a, err := l.call(ctx, q)
 	switch {
 	case apierrors.IsNotFound(err):

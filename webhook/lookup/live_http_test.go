@@ -73,6 +73,15 @@ func askNodes(n int) []claim.Question {
 	return out
 }
 
+// askPVs are questions of which each is a call of its own, however many.
+func askPVs(n int) []claim.Question {
+	var out []claim.Question
+	for i := range n {
+		out = append(out, claim.Question{Kind: claim.AskPV, Name: fmt.Sprintf("v%d", i)})
+	}
+	return out
+}
+
 func TestLiveReviewsShareCalls(t *testing.T) {
 	server := newSlowServer(t)
 	live := server.live(t, time.Minute)
@@ -96,7 +105,7 @@ func TestLiveAsksAFewQuestionsAtATime(t *testing.T) {
 	live := server.live(t, time.Minute)
 	done := make(chan error, 1)
 	go func() {
-		_, err := live.Read(t.Context(), askNodes(20))
+		_, err := live.Read(t.Context(), askPVs(20))
 		done <- err
 	}()
 	require.Eventually(t, func() bool { return server.running.Load() == liveFanOut }, soon, tick)
@@ -112,7 +121,7 @@ func TestLiveReaderThatGivesUpReturnsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := live.Read(ctx, askNodes(20))
+		_, err := live.Read(ctx, askPVs(20))
 		done <- err
 	}()
 	require.Eventually(t, func() bool { return server.running.Load() == liveFanOut }, soon, tick)

@@ -29,6 +29,12 @@ func resourceOf(kind claim.QuestionKind) string {
 // subject names what a question asks for, resource first.
 func subject(q claim.Question) string {
 	resource := resourceOf(q.Kind)
+	switch {
+	case q == allNodes:
+		return resource
+	case q == allPVCs(q.Namespace):
+		return fmt.Sprintf("%s in namespace %q", resource, q.Namespace)
+	}
 	switch q.Kind {
 	case claim.AskNodesByLabel:
 		return fmt.Sprintf("%s labelled %s=%q", resource, q.Name, q.Value)
@@ -104,15 +110,23 @@ func (l *Live) call(ctx context.Context, q claim.Question) (claim.Answer, error)
 	return claim.Answer{}, fmt.Errorf("unknown kind of question %d", q.Kind)
 }
 
-// nodesByLabel lists the Nodes that bear key=value. An absent label is not
+// nodesByLabel lists the Nodes that bear key=value, or all if there is no key. An absent label is not
 // the empty string, whatever the selector key= matches.
 func (l *Live) nodesByLabel(ctx context.Context, key, value string) (claim.Answer, error) {
-	list, err := l.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: selector(key, value)})
+	options := metav1.ListOptions{}
+	if key != "" {
+		options.LabelSelector = selector(key, value)
+	}
+	list, err := l.client.CoreV1().Nodes().List(ctx, options)
 	if err != nil {
 		return claim.Answer{}, err
 	}
 	var out []*claim.Node
 	for i := range list.Items {
+		if key == "" {
+			out = append(out, claim.NewNode(&list.Items[i]))
+			continue
+		}
 		if got, ok := list.Items[i].Labels[key]; ok && got == value {
 			out = append(out, claim.NewNode(&list.Items[i]))
 		}
@@ -120,17 +134,20 @@ func (l *Live) nodesByLabel(ctx context.Context, key, value string) (claim.Answe
 	return claim.Answer{Nodes: out}, nil
 }
 
-// nodePVCs lists the node PVCs of a claim. The node is not selected by: it may
+// nodePVCs lists the node PVCs of a claim, or all PVCs if there is no claim. The node is not selected by: it may
 // stand in an annotation.
 func (l *Live) nodePVCs(ctx context.Context, namespace, name string) (claim.Answer, error) {
-	list, err := l.client.CoreV1().PersistentVolumeClaims(namespace).List(ctx,
-		metav1.ListOptions{LabelSelector: selector(l.keys.Claim, name)})
+	options := metav1.ListOptions{}
+	if name != "" {
+		options.LabelSelector = selector(l.keys.Claim, name)
+	}
+	list, err := l.client.CoreV1().PersistentVolumeClaims(namespace).List(ctx, options)
 	if err != nil {
 		return claim.Answer{}, err
 	}
 	var out []*claim.PVC
 	for i := range list.Items {
-		if p := claim.NewPVC(&list.Items[i], &l.keys); p.IsNodePVC() && p.Claim == name {
+		if p := claim.NewPVC(&list.Items[i], &l.keys); name == "" || p.IsNodePVC() && p.Claim == name {
 			out = append(out, p)
 		}
 	}

@@ -32,15 +32,15 @@ func (s *claimState) count(p *claim.PVC, by int, names claim.NameTemplate) {
 		return
 	}
 	s.summary.Total += by
+	if p.HasPopulated {
+		s.summary.Populated += by
+	}
 	if !p.Live() {
 		return
 	}
 	s.summary.Live += by
 	if names.Gives(p) {
 		s.summary.Named += by
-	}
-	if p.HasPopulated {
-		s.summary.Populated += by
 	}
 	if s.revisions[p.Revision] += by; s.revisions[p.Revision] == 0 {
 		delete(s.revisions, p.Revision)
