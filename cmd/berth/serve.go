@@ -42,7 +42,7 @@ func newServe() *cobra.Command {
 // run serves until the context is done.
 func (o *serveOptions) run(ctx context.Context, rules *claim.Rules, stderr io.Writer) error {
 	log := o.log.logger(stderr)
-	klog.SetSlogLogger(log) // client-go logs through klog, and so do its error handlers
+	klog.SetSlogLogger(slog.New(klogHandler{log.Handler()})) // client-go logs through klog, and so do its error handlers
 	log.Info("berth starts", "version", berthVersion())
 	server, jobs, err := o.assemble(rules, log)
 	if err != nil {
