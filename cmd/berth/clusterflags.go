@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -47,6 +48,18 @@ func (f *clusterFlags) validate() []error {
 		errs = append(errs, flagError("request-timeout", "%q must be a duration, for example 5s", *f.kube.Timeout))
 	}
 	return errs
+}
+
+// namespaceOr is the namespace that is given, else the one that kubectl would
+// take for objects that name none.
+func (f *clusterFlags) namespaceOr(given string) string {
+	if given != "" {
+		return given
+	}
+	if namespace, _, err := f.kube.ToRawKubeConfigLoader().Namespace(); err == nil && namespace != "" {
+		return namespace
+	}
+	return metav1.NamespaceDefault
 }
 
 // restConfig says how to reach the cluster: by the flags and the kubeconfig as

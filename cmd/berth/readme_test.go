@@ -26,9 +26,11 @@ const readme = "../../README.md"
 func TestReadmeTables(t *testing.T) {
 	text := readReadme(t)
 	for name, want := range map[string]string{
-		"flags":        flagTable(newServe(), nil),
-		"review flags": flagTable(newReview(), newServe()),
-		"metrics":      metricTable(t),
+		"flags":          flagTable(newServe(), nil),
+		"review flags":   flagTable(newReview(), newServe()),
+		"coverage flags": flagTable(newCoverage(), newServe()),
+		"expand flags":   flagTable(newExpand(), newServe()),
+		"metrics":        metricTable(t),
 	} {
 		block := regexp.MustCompile(`(?s)(<!-- ` + name + `:[^\n]*-->\n)(.*?)(<!-- /` + name + ` -->)`)
 		got := block.FindStringSubmatch(text)

@@ -35,7 +35,7 @@ not be judged or the command line is wrong.`,
 			if len(errs) > 0 {
 				return usageError(errs)
 			}
-			return o.run(cmd.Context(), rules, streams{cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()})
+			return o.run(cmd.Context(), rules, streamsOf(cmd))
 		},
 	}
 	o.addFlags(cmd)
@@ -44,8 +44,31 @@ not be judged or the command line is wrong.`,
 
 // streams are where a command reads and writes.
 type streams struct {
+	command  string // as people call it: berth review
 	in       io.Reader
 	out, err io.Writer
+}
+
+func streamsOf(cmd *cobra.Command) streams {
+	return streams{cmd.CommandPath(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()}
+}
+
+// say writes a line about the work to standard error.
+func (s streams) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.err, s.command+": "+format+"\n", args...)
+}
+
+// complain says what went wrong, one line each.
+func (s streams) complain(errs []error) {
+	for _, err := range errs {
+		s.say("%s", oneLine(err))
+	}
+}
+
+// fail is complain for a command that can't go on.
+func (s streams) fail(code exitError, errs ...error) error {
+	s.complain(errs)
+	return code
 }
 
 // run judges everything that can be, and says what could not.
@@ -59,9 +82,7 @@ func (o *reviewOptions) run(ctx context.Context, rules *claim.Rules, io streams)
 	if err := reviewPrinters()[o.output](io.out, results); err != nil {
 		errs = append(errs, fmt.Errorf("write the results: %w", err))
 	}
-	for _, err := range errs {
-		_, _ = fmt.Fprintf(io.err, "berth review: %s\n", oneLine(err))
-	}
+	io.complain(errs)
 	return exitOf(results, errs)
 }
 

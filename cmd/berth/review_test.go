@@ -39,11 +39,17 @@ func (r reviewed) results(t *testing.T) []reviewResult {
 // review runs berth review as if no cluster were known, but for the flags.
 func review(t *testing.T, stdin string, args ...string) reviewed {
 	t.Helper()
+	return runOffline(t, stdin, append([]string{"review"}, args...)...)
+}
+
+// runOffline runs a command line as if no cluster were known, but for the flags.
+func runOffline(t *testing.T, stdin string, args ...string) reviewed {
+	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	var out, errOut bytes.Buffer
 	root := newRoot()
-	root.SetArgs(append([]string{"review"}, args...))
+	root.SetArgs(args)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)
 	root.SetErr(&errOut)

@@ -44,7 +44,8 @@ func (s *objectServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	items := []any{}
 	for _, m := range s.objects {
 		at := m.path()
-		if at == r.URL.Path && selector.Matches(labels.Set(m.head.Metadata.Labels)) || at+"/"+m.name() == r.URL.Path {
+		everywhere := strings.Replace(at, "namespaces/"+m.head.Metadata.Namespace+"/", "", 1)
+		if (at == r.URL.Path || everywhere == r.URL.Path) && selector.Matches(labels.Set(m.head.Metadata.Labels)) || at+"/"+m.name() == r.URL.Path {
 			var object map[string]any
 			_ = kjson.UnmarshalCaseSensitivePreserveInts(m.raw, &object)
 			items = append(items, object)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"berth.dev/berth/webhook/claim"
@@ -55,18 +54,7 @@ func (o *reviewOptions) addTo(flags *pflag.FlagSet) {
 // validate gives the rules, or everything that is wrong with the flags.
 func (o *reviewOptions) validate() (*claim.Rules, []error) {
 	errs := o.bad.errs
-	if len(o.filenames) == 0 {
-		errs = append(errs, flagError(flagFilename, "is missing: give a file, a directory or - for standard input"))
-	}
-	stdins := 0
-	for _, name := range o.filenames {
-		if name == stdinName {
-			stdins++
-		}
-	}
-	if stdins > 1 {
-		errs = append(errs, flagError(flagFilename, "standard input can be read only once"))
-	}
+	errs = append(errs, checkFilenames(o.filenames)...)
 	if _, ok := reviewPrinters()[o.output]; !ok {
 		errs = append(errs, flagError(flagOutput, "%q must be text, json or yaml", o.output))
 	}
@@ -75,15 +63,26 @@ func (o *reviewOptions) validate() (*claim.Rules, []error) {
 	return &rules, withoutNil(append(errs, ruleErrs...))
 }
 
-// defaultNamespace is where kubectl would apply an object that names no namespace.
-func (o *reviewOptions) defaultNamespace() string {
-	if o.namespace != "" {
-		return o.namespace
+// checkFilenames holds that there is input, and that it can be read.
+func checkFilenames(names []string) []error {
+	if len(names) == 0 {
+		return []error{flagError(flagFilename, "is missing: give a file, a directory or - for standard input")}
 	}
-	if namespace, _, err := o.cluster.kube.ToRawKubeConfigLoader().Namespace(); err == nil && namespace != "" {
-		return namespace
+	return checkStdin(names)
+}
+
+// checkStdin holds that standard input is read once.
+func checkStdin(names []string) []error {
+	stdins := 0
+	for _, name := range names {
+		if name == stdinName {
+			stdins++
+		}
 	}
-	return metav1.NamespaceDefault
+	if stdins > 1 {
+		return []error{flagError(flagFilename, "standard input can be read only once")}
+	}
+	return nil
 }
 
 // nowhere tells that nothing says where a cluster is.

@@ -19,10 +19,15 @@ func reviewPrinters() map[string]func(io.Writer, []*reviewResult) error {
 }
 
 func printJSON(out io.Writer, results []*reviewResult) error {
+	return writeJSON(out, listOf(results))
+}
+
+// writeJSON writes a value for people and for jq.
+func writeJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(listOf(results))
+	return encoder.Encode(value)
 }
 
 func printYAML(out io.Writer, results []*reviewResult) error {
@@ -69,7 +74,7 @@ func (r *reviewResult) columns() []string {
 
 func (r *reviewResult) details(b *strings.Builder) {
 	const indent = "    "
-	wrap(b, indent, "", r.Message)
+	wrap(b, reviewColumns, indent, "", r.Message)
 	for _, c := range r.Claims {
 		fmt.Fprintf(b, "%svolume %s: %s -> %s\n", indent, c.Volume, c.Claim, c.PVC)
 	}
@@ -77,7 +82,7 @@ func (r *reviewResult) details(b *strings.Builder) {
 		fmt.Fprintf(b, "%sselected node -> %s\n", indent, r.SelectedNode)
 	}
 	for _, w := range r.Warnings {
-		wrap(b, indent, "warning: ", w)
+		wrap(b, reviewColumns, indent, "warning: ", w)
 	}
 	if len(r.Places) == 0 {
 		return
@@ -113,14 +118,14 @@ func align(rows [][]string) []string {
 	return lines
 }
 
-// wrap writes a text in lines of at most [reviewColumns], the first one after a
+// wrap writes a text in lines of at most so many columns, the first one after a
 // prefix and the others under it. A longer word stays whole.
-func wrap(b *strings.Builder, indent, prefix, text string) {
+func wrap(b *strings.Builder, columns int, indent, prefix, text string) {
 	line := indent + prefix
 	next := strings.Repeat(" ", len(line))
 	empty := true
 	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > reviewColumns {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			b.WriteString(line + "\n")
 			line, empty = next, true
 		}

@@ -32,7 +32,7 @@ stdin:5  Pod         late/q      skipped
 
 func TestReviewTextFitsATerminal(t *testing.T) {
 	var b strings.Builder
-	wrap(&b, "    ", "warning: ", strings.Repeat("word ", 60)+strings.Repeat("x", 120)+" end")
+	wrap(&b, reviewColumns, "    ", "warning: ", strings.Repeat("word ", 60)+strings.Repeat("x", 120)+" end")
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	require.Len(t, lines, 6)
 	assert.True(t, strings.HasPrefix(lines[0], "    warning: word"))

@@ -44,7 +44,7 @@ type namespaceFound struct {
 // openWorld finds the cluster and lays the input's objects over it. Without a
 // world nothing can be judged.
 func (o *reviewOptions) openWorld(ctx context.Context, rules *claim.Rules, manifests []*manifest) (*world, []error) {
-	w := &world{rules: rules, namespace: o.defaultNamespace(), store: lookup.NewStore(rules), namespaces: map[string]namespaceFound{}}
+	w := &world{rules: rules, namespace: o.cluster.namespaceOr(o.namespace), store: lookup.NewStore(rules), namespaces: map[string]namespaceFound{}}
 	var errs []error
 	w.applied, errs = newApplied(manifests, w.namespace)
 	if err := o.findWorld(w); err != nil {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -12,6 +15,7 @@ import (
 // execute runs the command line and gives the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot() //nolint:contextcheck // cobra hands the context to RunE
+	asCalled(root, os.Args[0])
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -42,8 +46,24 @@ rewrites the pod's node-local claims to that node's PersistentVolumeClaims.`,
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(), newReview())
+	root.AddCommand(newServe(), newReview(), newCoverage(), newExpand())
 	return root
+}
+
+// pluginName is the program's name as a plugin of kubectl's, which kubectl
+// runs as "kubectl berth". One that starts with kubectl- on the PATH is a plugin.
+const pluginName = "kubectl-berth"
+
+// asCalled fits help and messages to the name by which the program was called.
+// A plugin is for people, who serve nothing.
+func asCalled(root *cobra.Command, program string) {
+	if strings.TrimSuffix(filepath.Base(program), ".exe") != pluginName {
+		return
+	}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl berth"}
+	for _, cmd := range root.Commands() {
+		cmd.Hidden = cmd.Hidden || cmd.Name() == "serve"
+	}
 }
 
 // noArgs refuses arguments, which no command of Berth's takes.

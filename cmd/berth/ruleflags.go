@@ -64,6 +64,16 @@ func (f *ruleFlags) addTo(flags *pflag.FlagSet) {
 	flags.Lookup(flagTopology).DefValue = strings.Join(f.topology, ", ") // with spaces, so that help can wrap it
 }
 
+// adding gives a command only these of the flags; the others keep their defaults.
+func (f *ruleFlags) adding(names ...string) func(*pflag.FlagSet) {
+	return func(flags *pflag.FlagSet) {
+		f.addTo(pflag.NewFlagSet("rules", pflag.ContinueOnError))
+		for _, name := range names {
+			flags.AddFlag(f.flags.Lookup(name))
+		}
+	}
+}
+
 // rules are the rules that the flags make, or everything that is wrong with them.
 func (f *ruleFlags) rules() (claim.Rules, []error) {
 	r, errs := f.base()
