@@ -22,9 +22,9 @@ func BenchmarkReview(b *testing.B) {
 		"small pod, rewritten": lagPod{node: "node-7", claim: "model"}.body(),
 		"small pod, refused":   lagPod{claim: "model"}.body(),
 	}
-	real, err := os.ReadFile("../test/fixtures/pins/daemonset-pod/review.json")
+	sent, err := os.ReadFile("../test/fixtures/pins/daemonset-pod/review.json")
 	require.NoError(b, err)
-	bodies["DaemonSet pod as the API server sends it"] = real
+	bodies["DaemonSet pod as the API server sends it"] = sent
 	for what, body := range bodies {
 		b.Run(what, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
