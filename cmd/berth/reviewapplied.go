@@ -20,7 +20,8 @@ type applied struct {
 	pvs        map[string]*corev1.PersistentVolume
 	classes    map[string]*storagev1.StorageClass
 	pvcs       map[types.NamespacedName]*corev1.PersistentVolumeClaim
-	namespaces map[string]map[string]string // name -> labels
+	namespaces map[string]map[string]string  // name -> labels
+	assumed    map[types.NamespacedName]bool // PVCs that count as bound, since their PV is among the input
 }
 
 // newApplied gathers them; namespace is that of PVCs that name none.
@@ -28,6 +29,7 @@ func newApplied(manifests []*manifest, namespace string) (*applied, []error) {
 	a := &applied{
 		nodes: map[string]*corev1.Node{}, pvs: map[string]*corev1.PersistentVolume{}, classes: map[string]*storagev1.StorageClass{},
 		pvcs: map[types.NamespacedName]*corev1.PersistentVolumeClaim{}, namespaces: map[string]map[string]string{},
+		assumed: map[types.NamespacedName]bool{},
 	}
 	var errs []error
 	for _, m := range manifests {
@@ -120,6 +122,7 @@ func (a *applied) pvc(c *corev1.PersistentVolumeClaim, before claim.View, keys *
 	p.Phase, p.Created = corev1.ClaimPending, now.Unix()
 	if v := a.pvs[c.Spec.VolumeName]; v != nil && a.binds(c, v) {
 		p.Phase = corev1.ClaimBound
+		a.assumed[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = true
 	}
 	if class := before.StorageClass(""); c.Spec.StorageClassName == nil && class != nil {
 		p.StorageClass = class.Name

@@ -149,7 +149,7 @@ func TestReviewListsPlacesLive(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	for _, r := range got.results(t) {
 		assert.Equal(t, []placeGiven{
-			{Node: "oslo", Claim: "weights", State: "Missing"}, {Node: "rome", Claim: "weights", State: "Ready", PVC: "weights-rome"},
+			{Node: "oslo", Claim: "weights", State: "Missing", Outcome: "waits for weights-oslo"}, {Node: "rome", Claim: "weights", State: "Ready", PVC: "weights-rome", Outcome: "mounts weights-rome"},
 		}, r.Places, r.Name)
 		assert.Equal(t, []string{`claim "weights" is not ready on 1 of 2 nodes: oslo (Missing)`}, r.Warnings)
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
@@ -65,18 +67,27 @@ func (r *reviewResult) columns() []string {
 	if r.Namespace != "" {
 		name = r.Namespace + "/" + name
 	}
-	columns := []string{r.Source, r.Kind, name, r.Verdict}
+	columns := []string{printable(r.Source), printable(r.Kind), printable(name), r.Verdict}
 	if r.Code != 0 {
 		columns = append(columns, fmt.Sprintf("%d %s", r.Code, r.Reason))
 	}
 	return columns
 }
 
+// printable quotes what could forge a line or drive a terminal: manifests may
+// come from anybody.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
 func (r *reviewResult) details(b *strings.Builder) {
 	const indent = "    "
 	wrap(b, reviewColumns, indent, "", r.Message)
 	for _, c := range r.Claims {
-		fmt.Fprintf(b, "%svolume %s: %s -> %s\n", indent, c.Volume, c.Claim, c.PVC)
+		fmt.Fprintf(b, "%svolume %s: %s -> %s\n", indent, printable(c.Volume), printable(c.Claim), printable(c.PVC))
 	}
 	if r.SelectedNode != "" {
 		fmt.Fprintf(b, "%sselected node -> %s\n", indent, r.SelectedNode)
@@ -87,9 +98,9 @@ func (r *reviewResult) details(b *strings.Builder) {
 	if len(r.Places) == 0 {
 		return
 	}
-	rows := [][]string{{"NODE", "CLAIM", "STATE", "PVC"}}
+	rows := [][]string{{"NODE", "CLAIM", "STATE", "POD"}}
 	for _, p := range r.Places {
-		rows = append(rows, []string{p.Node, p.Claim, p.State, p.PVC})
+		rows = append(rows, []string{p.Node, p.Claim, p.State, p.Outcome})
 	}
 	for _, line := range align(rows) {
 		b.WriteString(indent + line + "\n")

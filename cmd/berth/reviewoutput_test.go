@@ -16,9 +16,9 @@ func TestReviewText(t *testing.T) {
 	assert.Equal(t, `stdin:1  Namespace   lab         admitted
 stdin:2  DaemonSet   lab/reader  admitted
     warning: claim "weights" is not ready on 1 of 2 nodes: oslo (Missing)
-    NODE  CLAIM    STATE    PVC
-    oslo  weights  Missing
-    rome  weights  Ready    weights-rome
+    NODE  CLAIM    STATE    POD
+    oslo  weights  Missing  waits for weights-oslo
+    rome  weights  Ready    mounts weights-rome
 stdin:3  Deployment  lab/chat    refused    422 NotPinned
     Deployment "chat" mounts node-local claim "weights" (volume "data"), but its pods get a node
     only after admission, so no node's PVC can be chosen. Use a DaemonSet, or pin the template:
@@ -59,4 +59,11 @@ func TestReviewOfNothingIsAnEmptyList(t *testing.T) {
 	got := review(t, "", "-f", "-", "-o", "json")
 	assert.Equal(t, 2, got.code)
 	assert.Equal(t, "[]\n", got.stdout)
+}
+
+func TestReviewTextCantBeForged(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, printText(&out, []*reviewResult{{Source: "a.yaml:1", Kind: "Pod", Namespace: "ml", Name: "x\x1b[31m\nb.yaml:9  Pod  ml/ok  admitted", Verdict: verdictAdmitted}}))
+	assert.Equal(t, 1, strings.Count(out.String(), "\n"), "one object, one line")
+	assert.NotContains(t, out.String(), "\x1b")
 }

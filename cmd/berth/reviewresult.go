@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
 	"berth.dev/berth/webhook"
@@ -60,6 +61,8 @@ type placeGiven struct {
 	Claim string `json:"claim"`
 	State string `json:"state"`
 	PVC   string `json:"pvc,omitempty"`
+	// Outcome is what becomes of a pod there: mounts a PVC, waits for one, or is refused.
+	Outcome string `json:"outcome"`
 }
 
 // judge decides about one object. An error means that it is no object that
@@ -116,6 +119,9 @@ func (w *world) decide(ctx context.Context, r *reviewResult, body []byte) error 
 	}
 	if err := r.take(out, answer); err != nil {
 		return err
+	}
+	if w.applied.assumed[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] && out.Request.Resource == "persistentvolumeclaims" {
+		r.Warnings = append(r.Warnings, "counts as bound to its PV here; apply what needs it only once it really is")
 	}
 	if r.Verdict != verdictRefused {
 		r.places(out.Request, claim.NewReads(w.store.View(), w.rules, facts))
@@ -178,7 +184,7 @@ func (r *reviewResult) patched(req *admission.Request, patch []admission.Operati
 
 func (r *reviewResult) places(req *admission.Request, reads *claim.Reads) {
 	for _, p := range admission.Places(req, reads) {
-		r.Places = append(r.Places, placeGiven{Node: p.Node, Claim: p.Claim, State: string(p.State), PVC: p.PVC})
+		r.Places = append(r.Places, placeGiven{Node: p.Node, Claim: p.Claim, State: string(p.State), PVC: p.PVC, Outcome: p.Outcome})
 	}
 }
 

@@ -68,6 +68,17 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
+// TestBerthHasANamespaceOfItsOwn: the pod security level and the quota for
+// critical pods would hold for the cluster's own pods, too.
+func TestBerthHasANamespaceOfItsOwn(t *testing.T) {
+	v := variants(t)["defaults"]
+	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		v.namespace = namespace
+		_, err := template(v)
+		require.ErrorContains(t, err, "a namespace of its own, not in "+namespace)
+	}
+}
+
 // TestExtraArgsSetNothingThatAValueSets: a flag that the chart gives can't be
 // given twice; the ports, conditions and volumes would not follow it.
 func TestExtraArgsSetNothingThatAValueSets(t *testing.T) {

@@ -13,6 +13,9 @@ type Place struct {
 	Claim string
 	State claim.State
 	PVC   string // the node PVC, if there is one to name
+	// Outcome is what becomes of a pod there: "mounts X", "waits for X", or
+	// "refused: <reason>". Only Places tells.
+	Outcome string
 }
 
 // Places lists, node by node, what the pods of a DaemonSet (or of another kind
@@ -31,11 +34,31 @@ func Places(req *Request, r *claim.Reads) []Place {
 	for i := range w.templates {
 		c := newCase(r, req.Namespace, &w.templates[i].pod)
 		c.classify()
-		if asks, err := c.asks(); err == nil {
-			places = append(places, c.places(asks)...)
+		asks, err := c.asks()
+		for _, p := range c.places(asks) {
+			p.Outcome = c.outcome(p, asks, err)
+			places = append(places, p)
 		}
 	}
 	return places
+}
+
+// outcome is what becomes of a pod on one node, by the rules for pods.
+func (c *podCase) outcome(p Place, a asks, invalid error) string {
+	if invalid != nil {
+		return "refused: " + string(claim.InvalidAnnotation)
+	}
+	need := a.need(c, p.Claim)
+	need.Node = p.Node
+	choice := claim.Choose(c.reads, need)
+	switch {
+	case choice.Refusal != nil:
+		return "refused: " + string(choice.Refusal.Reason)
+	case choice.Pended || p.State == claim.StatePending:
+		return "waits for " + choice.PVC
+	default:
+		return "mounts " + choice.PVC
+	}
 }
 
 // claimsMax is how many claims of a DaemonSet are looked at on every node.
@@ -70,6 +93,9 @@ func (c *podCase) onEveryNodeAdvice() []string {
 	}
 	places := c.places(asks)
 	var warnings []string
+	if len(places) == 0 && len(c.localClaims()) > 0 {
+		return []string{"its pods would run on no node today"}
+	}
 	for _, m := range c.localClaims() {
 		of := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Claim != m.claim })
 		if warning := uncovered(m.claim, of); warning != "" {

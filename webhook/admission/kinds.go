@@ -41,6 +41,7 @@ type workloadKind struct {
 	kind            string
 	placing         placing
 	templates       []string // paths; * stands for each item of a list
+	suspends        bool     // its pods may be held back, and its template pinned meanwhile
 }
 
 // podTemplate is where nearly every kind has its template.
@@ -50,23 +51,23 @@ const podTemplate = "spec.template"
 // templates stand elsewhere or whose pods get their nodes otherwise.
 func workloadKinds() []workloadKind {
 	return []workloadKind{
-		{"apps", "daemonsets", "v1", "DaemonSet", onEveryNode, []string{podTemplate}},
-		{"apps", "deployments", "v1", "Deployment", byScheduler, []string{podTemplate}},
-		{"apps", "replicasets", "v1", "ReplicaSet", byScheduler, []string{podTemplate}},
-		{"apps", "statefulsets", "v1", "StatefulSet", byOwnVolumes, []string{podTemplate}},
-		{"", "replicationcontrollers", "v1", "ReplicationController", byScheduler, []string{podTemplate}},
-		{"batch", "jobs", "v1", "Job", byScheduler, []string{podTemplate}},
-		{"batch", "cronjobs", "v1", "CronJob", byScheduler, []string{"spec.jobTemplate.spec.template"}},
+		{"apps", "daemonsets", "v1", "DaemonSet", onEveryNode, []string{podTemplate}, false},
+		{"apps", "deployments", "v1", "Deployment", byScheduler, []string{podTemplate}, false},
+		{"apps", "replicasets", "v1", "ReplicaSet", byScheduler, []string{podTemplate}, false},
+		{"apps", "statefulsets", "v1", "StatefulSet", byOwnVolumes, []string{podTemplate}, false},
+		{"", "replicationcontrollers", "v1", "ReplicationController", byScheduler, []string{podTemplate}, false},
+		{"batch", "jobs", "v1", "Job", byScheduler, []string{podTemplate}, true},
+		{"batch", "cronjobs", "v1", "CronJob", byScheduler, []string{"spec.jobTemplate.spec.template"}, true},
 
-		{"apps.kruise.io", "daemonsets", "", "DaemonSet", onEveryNode, []string{podTemplate}},
-		{"apps.kruise.io", "broadcastjobs", "", "BroadcastJob", onEveryNode, []string{podTemplate}},
-		{"apps.kruise.io", "statefulsets", "", "StatefulSet", byOwnVolumes, []string{podTemplate}},
-		{"apps.kruise.io", "clonesets", "", "CloneSet", byScheduler, []string{podTemplate}},
-		{"argoproj.io", "rollouts", "", "Rollout", byScheduler, []string{podTemplate}},
-		{"jobset.x-k8s.io", "jobsets", "", "JobSet", byScheduler, []string{"spec.replicatedJobs.*.template.spec.template"}},
-		{"leaderworkerset.x-k8s.io", "leaderworkersets", "", "LeaderWorkerSet", byScheduler, []string{"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"}},
-		{"ray.io", "rayclusters", "", "RayCluster", byScheduler, []string{"spec.headGroupSpec.template", "spec.workerGroupSpecs.*.template"}},
-		{"serving.knative.dev", "services", "", "Service", byScheduler, []string{podTemplate}},
+		{"apps.kruise.io", "daemonsets", "", "DaemonSet", onEveryNode, []string{podTemplate}, false},
+		{"apps.kruise.io", "broadcastjobs", "", "BroadcastJob", onEveryNode, []string{podTemplate}, false},
+		{"apps.kruise.io", "statefulsets", "", "StatefulSet", byOwnVolumes, []string{podTemplate}, false},
+		{"apps.kruise.io", "clonesets", "", "CloneSet", byScheduler, []string{podTemplate}, false},
+		{"argoproj.io", "rollouts", "", "Rollout", byScheduler, []string{podTemplate}, false},
+		{"jobset.x-k8s.io", "jobsets", "", "JobSet", byScheduler, []string{"spec.replicatedJobs.*.template.spec.template"}, true},
+		{"leaderworkerset.x-k8s.io", "leaderworkersets", "", "LeaderWorkerSet", byScheduler, []string{"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"}, false},
+		{"ray.io", "rayclusters", "", "RayCluster", byScheduler, []string{"spec.headGroupSpec.template", "spec.workerGroupSpecs.*.template"}, false},
+		{"serving.knative.dev", "services", "", "Service", byScheduler, []string{podTemplate}, false},
 	}
 }
 

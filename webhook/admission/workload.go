@@ -37,17 +37,26 @@ func parseWorkload(k workloadKind, raw []byte) (*workload, error) {
 	switch {
 	case k.placing == byOwnVolumes:
 		return w, decode(raw, &w.ordinals)
-	case k.group == "batch" && k.resource == "jobs":
-		var job struct {
-			Spec struct {
-				Suspend bool `json:"suspend"`
-			} `json:"spec"`
-		}
+	case k.suspends:
+		var job suspendable
 		err := decode(raw, &job)
-		w.suspended = job.Spec.Suspend
+		w.suspended = job.Spec.Suspend && k.resource != "cronjobs" || job.Spec.JobTemplate.Spec.Suspend
 		return w, err
 	}
 	return w, nil
+}
+
+// suspendable is what a Job or a JobSet says of its suspension, and a CronJob of
+// its Jobs': a suspended CronJob's template is judged as if it ran.
+type suspendable struct {
+	Spec struct {
+		Suspend     bool `json:"suspend"`
+		JobTemplate struct {
+			Spec struct {
+				Suspend bool `json:"suspend"`
+			} `json:"spec"`
+		} `json:"jobTemplate"`
+	} `json:"spec"`
 }
 
 // decideWorkload judges the CREATE or UPDATE of an object with pod templates,
