@@ -46,6 +46,19 @@ image: $(foreach arch,$(IMAGE_ARCHES),bin/image/$(arch)/berth) ## the image for 
 test: ## all tests that need no cluster, with the race detector
 	$(GO) test -race -timeout 15m ./...
 
+.PHONY: cluster
+cluster: ## a real cluster on this machine, with Berth installed (Linux, root; first build 12 minutes)
+	cd test/e2e && CGO_ENABLED=0 $(GO) run ./cmd/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## stop that cluster
+	cd test/e2e && CGO_ENABLED=0 $(GO) run ./cmd/cluster down
+
+.PHONY: e2e
+e2e: cluster ## the roads that only a real cluster can prove, on that cluster
+	cd test/e2e && CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	cd test/e2e && CGO_ENABLED=0 $(GO) test -tags e2e -count=1 -timeout 20m -parallel 6 -v .
+
 .PHONY: bench
 bench: ## benchmarks, benchstat-ready
 	$(GO) test -run '^$$' -bench . -benchmem ./...
