@@ -50,7 +50,7 @@ func (a asks) need(c *podCase, name string) claim.Need {
 	}
 	return claim.Need{
 		Namespace: c.namespace, Claim: name, Node: c.resolution.Node,
-		NodeName: c.pod.Spec.NodeName != "", Revision: revision,
+		NodeName: c.pod.spec.nodeName != "", Revision: revision,
 		Fills: slices.Contains(a.fills, name), Declares: c.declares,
 	}
 }

@@ -32,7 +32,7 @@ func Places(req *Request, r *claim.Reads) []Place {
 	}
 	var places []Place
 	for i := range w.templates {
-		c := newCase(r, req.Namespace, &w.templates[i].pod)
+		c := w.newCase(r, req.Namespace, i)
 		c.classify()
 		asks, err := c.asks()
 		for _, p := range c.places(asks) {
@@ -66,14 +66,13 @@ const claimsMax = 10
 
 // places looks at each node that the DaemonSet controller would use.
 func (c *podCase) places(a asks) []Place {
-	spec := &c.pod.Spec
 	var places []Place
 	local := c.localClaims()
 	if len(local) == 0 {
 		return nil
 	}
 	local = local[:min(len(local), claimsMax)]
-	for _, node := range claim.DaemonSetNodes(c.reads, c.placement(), spec.Tolerations, spec.HostNetwork) {
+	for _, node := range claim.DaemonSetNodes(c.reads, c.placement(), c.tolerations, c.pod.spec.hostNetwork) {
 		for _, m := range local {
 			need := a.need(c, m.claim)
 			need.Node = node

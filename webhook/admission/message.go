@@ -72,7 +72,7 @@ func (c *podCase) notPinned() claim.Refusal {
 func (c *podCase) otherNodes(m mount) claim.Refusal {
 	return claim.Refusal{
 		Reason: claim.OtherNodesPVC,
-		Why:    fmt.Sprintf("that PVC is node %q's, and the pod is pinned to node %q by %s", m.pvc.Node, c.resolution.Node, c.resolution.By),
+		Why:    fmt.Sprintf("that PVC is node %q's, and the pod is pinned to node %q by %s", m.pvc.Node, c.resolution.Node, claim.PinnedBy(c.reads, c.placement(), c.resolution.Node)),
 		Remedy: fmt.Sprintf("Mount node-local claim %q instead, or pin the pod to node %q", m.claim, m.pvc.Node),
 	}
 }
@@ -83,16 +83,13 @@ func (c *podCase) subject() string {
 	if c.workload != nil {
 		return c.workload.subject(c.template)
 	}
-	m := c.pod.Metadata
-	if m == nil {
-		m = &metadata{}
-	}
+	m := &c.pod.metadata
 	pod := "Pod"
 	switch {
-	case m.Name != "":
-		pod = fmt.Sprintf("Pod %q", m.Name)
-	case m.GenerateName != "" && c.owner() == nil:
-		pod = fmt.Sprintf("Pod %q", m.GenerateName+"*")
+	case m.name != "":
+		pod = fmt.Sprintf("Pod %q", m.name)
+	case m.generateName != "" && c.owner() == nil:
+		pod = fmt.Sprintf("Pod %q", m.generateName+"*")
 	}
 	if o := c.owner(); o != nil {
 		pod += fmt.Sprintf(" of %s %q", oneLine(o.Kind), o.Name)
@@ -103,10 +100,7 @@ func (c *podCase) subject() string {
 // owner is the pod's controller. It serves messages only: ownerReferences can
 // be forged, so they decide nothing.
 func (c *podCase) owner() *ownerReference {
-	if c.pod.Metadata == nil {
-		return nil
-	}
-	return controllerOf(c.pod.Metadata.OwnerReferences)
+	return controllerOf(c.pod.metadata.owners)
 }
 
 func controllerOf(owners []ownerReference) *ownerReference {

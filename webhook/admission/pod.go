@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,86 +13,27 @@ import (
 // is changed or refused there never changes what runs.
 const mirrorAnnotation = corev1.MirrorPodAnnotationKey
 
-// pod is what Berth reads of a Pod.
-type pod struct {
-	Kind     string    `json:"kind"`
-	Metadata *metadata `json:"metadata"`
-	Spec     podSpec   `json:"spec"`
-}
-
-type metadata struct {
-	Name            string            `json:"name"`
-	GenerateName    string            `json:"generateName"`
-	Annotations     map[string]string `json:"annotations"`
-	OwnerReferences []ownerReference  `json:"ownerReferences"`
-}
-
-type ownerReference struct {
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	Controller *bool  `json:"controller"`
-}
-
-type podSpec struct {
-	NodeName     string            `json:"nodeName"`
-	NodeSelector map[string]string `json:"nodeSelector"`
-	Affinity     *struct {
-		NodeAffinity *struct {
-			Required *corev1.NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-		} `json:"nodeAffinity"`
-	} `json:"affinity"`
-	Volumes []struct {
-		Name string `json:"name"`
-		PVC  *struct {
-			ClaimName string `json:"claimName"`
-		} `json:"persistentVolumeClaim"`
-	} `json:"volumes"`
-	Tolerations []corev1.Toleration `json:"tolerations"`
-	HostNetwork bool                `json:"hostNetwork"`
-}
-
-func decodePod(raw []byte) (*pod, error) {
-	var p pod
-	if err := decode(raw, &p); err != nil {
-		return nil, err
-	}
-	if p.Kind != "" && p.Kind != "Pod" {
-		return nil, fmt.Errorf("it is a %s", p.Kind)
-	}
-	return &p, nil
-}
-
+// annotation is the value of one of the annotations that Berth knows, or "".
 func (p *pod) annotation(key string) string {
-	if p.Metadata == nil {
-		return ""
+	for _, a := range p.metadata.annotations {
+		if a.key == key {
+			return a.value
+		}
 	}
-	return p.Metadata.Annotations[key]
+	return ""
 }
 
 func (p *pod) isMirror() bool {
-	if p.Metadata == nil {
-		return false
-	}
-	_, ok := p.Metadata.Annotations[mirrorAnnotation]
-	return ok
-}
-
-func (s *podSpec) required() *corev1.NodeSelector {
-	if s.Affinity == nil || s.Affinity.NodeAffinity == nil {
-		return nil
-	}
-	return s.Affinity.NodeAffinity.Required
+	return slices.ContainsFunc(p.metadata.annotations, func(a annotation) bool { return a.key == mirrorAnnotation })
 }
 
 // decidePod judges the CREATE of a pod.
 func decidePod(road Road, req *Request, r *claim.Reads) Decision {
-	p, err := decodePod(req.Object)
+	p, err := req.decodedPod()
 	if err != nil {
 		return invalid(req, err)
 	}
-	if p.Metadata != nil {
-		req.GenerateName = p.Metadata.GenerateName
-	}
+	req.GenerateName = p.metadata.generateName
 	if p.isMirror() {
 		return Decision{}
 	}
@@ -112,16 +54,17 @@ func decidePod(road Road, req *Request, r *claim.Reads) Decision {
 
 // podCase is one pod, or one pod template, under judgement.
 type podCase struct {
-	workload   *workload // whose template it is; nil for a pod
-	template   string    // where the template stands
-	reads      *claim.Reads
-	namespace  string
-	pod        *pod
-	written    written
-	declares   []string
-	mounts     []mount // the volumes that concern Berth
-	others     []mount // its other PVCs, which may pin it
-	resolution claim.Resolution
+	workload    *workload           // whose template it is; nil for a pod
+	template    string              // where the template stands
+	tolerations []corev1.Toleration // the template's
+	reads       *claim.Reads
+	namespace   string
+	pod         *pod
+	written     written
+	declares    []string
+	mounts      []mount // the volumes that concern Berth
+	others      []mount // its other PVCs, which may pin it
+	resolution  claim.Resolution
 }
 
 func newCase(r *claim.Reads, namespace string, p *pod) *podCase {
@@ -129,8 +72,8 @@ func newCase(r *claim.Reads, namespace string, p *pod) *podCase {
 }
 
 func (c *podCase) placement() claim.Placement {
-	s := &c.pod.Spec
-	p := claim.Placement{Namespace: c.namespace, NodeName: s.NodeName, NodeSelector: s.NodeSelector, Required: s.required()}
+	s := &c.pod.spec
+	p := claim.Placement{Namespace: c.namespace, NodeName: s.nodeName, NodeSelector: s.nodeSelector, Required: s.required}
 	for _, m := range c.others {
 		p.PVCs = append(p.PVCs, m.claimName)
 	}
@@ -220,7 +163,7 @@ func (c *podCase) annotate(d Decision, choices map[string]string) Decision {
 		}
 	}
 	d.PVCs = now.String()
-	d.Patch = append(d.Patch, annotate(c.pod.Metadata, claim.AnnNodePVCs, d.PVCs))
+	d.Patch = append(d.Patch, annotate(c.pod.metadata.there, c.pod.metadata.annotated, claim.AnnNodePVCs, d.PVCs))
 	return d
 }
 
@@ -229,7 +172,7 @@ func (c *podCase) left(m mount) string {
 	if m.claim == m.claimName && m.pvc.Claim != m.claimName {
 		return fmt.Sprintf("%q is a node-local claim and node %q's PVC of claim %q: taken as the PVC", m.claimName, m.pvc.Node, m.pvc.Claim)
 	}
-	return claim.CheckPinned(c.reads, m.pvc, c.pod.Spec.NodeName != "")
+	return claim.CheckPinned(c.reads, m.pvc, c.pod.spec.nodeName != "")
 }
 
 func (d *Decision) warn(warning string) {

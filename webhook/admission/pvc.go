@@ -41,7 +41,7 @@ func decidePVC(road Road, req *Request, r *claim.Reads) Decision {
 	d.Claim, d.Node = c.pvc.Claim, c.pvc.Node
 	c.advise(&d)
 	if road == Mutate && c.selectsNode() {
-		d.Patch = append(d.Patch, annotate(c.metadata(), claim.AnnSelectedNode, c.pvc.Node))
+		d.Patch = append(d.Patch, annotate(true, c.raw.Annotations != nil, claim.AnnSelectedNode, c.pvc.Node))
 	}
 	return d
 }
@@ -54,8 +54,6 @@ func newPVCCase(r *claim.Reads, namespace string, object []byte) (*pvcCase, erro
 	raw.Namespace = namespace
 	return &pvcCase{reads: r, raw: raw, pvc: claim.NewPVC(raw, &r.Rules().Keys)}, nil
 }
-
-func (c *pvcCase) metadata() *metadata { return &metadata{Annotations: c.raw.Annotations} }
 
 // selectsNode tells whether Berth may select the node. With the annotation set
 // the scheduler never matches a PV made by hand, so none may be waiting.

@@ -1,15 +1,14 @@
 package admission
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Warnings are few and short: the API server cuts them beyond 4,096 characters
@@ -25,20 +24,68 @@ const auditMax = 512
 // Respond writes the AdmissionReview that answers a request. Each answer is a
 // value of its own: a shared one would bear another request's uid.
 func (d Decision) Respond(req *Request) []byte {
-	response := &admissionv1.AdmissionResponse{
-		UID: types.UID(req.UID), Allowed: d.Allowed(),
-		Warnings: d.warnings(), AuditAnnotations: d.audit(),
+	b := append(make([]byte, 0, answerSize), `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":`...)
+	b = appendString(b, req.UID)
+	if d.Allowed() {
+		b = append(b, `,"allowed":true`...)
+		b = d.appendPatch(b)
+	} else {
+		b = append(b, `,"allowed":false,"status":`...)
+		b = append(b, mustMarshal(d.status(req))...)
 	}
-	if !d.Allowed() {
-		response.Result = d.status(req)
-	} else if len(d.Patch) > 0 {
-		jsonPatch := admissionv1.PatchTypeJSONPatch
-		response.Patch, response.PatchType = mustMarshal(d.Patch), &jsonPatch
+	b = d.appendAudit(b)
+	b = d.appendWarnings(b)
+	return append(b, "}}"...)
+}
+
+// answerSize is enough for the answer to nearly every pod.
+const answerSize = 640
+
+// appendPatch writes the patch, which an AdmissionResponse holds in base64.
+func (d Decision) appendPatch(b []byte) []byte {
+	if len(d.Patch) == 0 {
+		return b
 	}
-	return mustMarshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Response: response,
-	})
+	var room [answerSize]byte
+	patch := appendOperations(room[:0], d.Patch)
+	b = append(b, `,"patch":"`...)
+	b = base64.StdEncoding.AppendEncode(b, patch)
+	return append(b, `","patchType":"JSONPatch"`...)
+}
+
+// appendAudit writes the audit annotations. The keys are bare: the API server
+// prefixes the webhook's name and drops a key with a second slash.
+func (d Decision) appendAudit(b []byte) []byte {
+	before := len(b)
+	for _, a := range [...]annotation{{"node", d.Node}, {"pvcs", d.PVCs}, {"reason", string(d.Reason)}} {
+		if a.value == "" {
+			continue
+		}
+		open := ","
+		if len(b) == before {
+			open = `,"auditAnnotations":{`
+		}
+		b = append(append(append(append(b, open...), '"'), a.key...), `":`...)
+		b = appendString(b, shorten(oneLine(a.value), auditMax))
+	}
+	if len(b) == before {
+		return b
+	}
+	return append(b, '}')
+}
+
+func (d Decision) appendWarnings(b []byte) []byte {
+	for i, w := range d.warnings() {
+		open := ","
+		if i == 0 {
+			open = `,"warnings":[`
+		}
+		b = appendString(append(b, open...), w)
+	}
+	if len(d.Warnings) == 0 {
+		return b
+	}
+	return append(b, ']')
 }
 
 // status is the refusal as the API server hands it to the client.
@@ -64,18 +111,6 @@ func statusReason(code int32) metav1.StatusReason {
 	}
 }
 
-// audit are the audit annotations. The keys are bare: the API server prefixes
-// the webhook's name and drops a key with a second slash.
-func (d Decision) audit() map[string]string {
-	out := map[string]string{}
-	for key, value := range map[string]string{"reason": string(d.Reason), "node": d.Node, "pvcs": d.PVCs} {
-		if value != "" {
-			out[key] = shorten(oneLine(value), auditMax)
-		}
-	}
-	return out
-}
-
 func (d Decision) warnings() []string {
 	var out []string
 	for _, w := range d.Warnings {
@@ -91,10 +126,20 @@ func (d Decision) warnings() []string {
 
 // shorten cuts a text to so many characters.
 func shorten(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
 	}
 	return strings.TrimRight(string([]rune(s)[:most-1]), " ") + "…"
+}
+
+// appendString writes a JSON string, as encoding/json does.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return append(b, mustMarshal(s)...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }
 
 // mustMarshal panics where marshalling fails, which these types never do.

@@ -3,16 +3,20 @@ package admission
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"berth.dev/berth/webhook/admission/scan"
 )
 
 // template is one pod template of a workload.
 type template struct {
-	path string // where it stands, for people: spec.template
-	raw  []byte
-	pod  pod // its metadata and spec
+	path        string // where it stands, for people: spec.template
+	raw         []byte
+	pod         *pod // its metadata and spec
+	tolerations []corev1.Toleration
 }
 
 // findTemplates finds the pod templates at a path. What is not there, or is
@@ -31,7 +35,7 @@ func findTemplates(object []byte, path string) ([]template, error) {
 		found = next
 	}
 	for i := range found {
-		if err := unmarshal(found[i].raw, &found[i].pod); err != nil {
+		if err := found[i].decode(); err != nil {
 			return nil, fmt.Errorf("%s: %w", found[i].path, err)
 		}
 	}
@@ -40,27 +44,51 @@ func findTemplates(object []byte, path string) ([]template, error) {
 
 // step goes one step down: to a field, or with * to each item of a list.
 func (t template) step(name string) ([]template, error) {
+	s := scan.New(t.raw)
+	var below []template
 	if name == "*" {
-		var items []json.RawMessage
-		if err := unmarshal(t.raw, &items); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.path, err)
-		}
-		var out []template
-		for i, raw := range items {
-			if !isNull(raw) {
-				out = append(out, template{path: fmt.Sprintf("%s[%d]", t.path, i), raw: raw})
-			}
-		}
-		return out, nil
+		below = t.items(&s)
+	} else {
+		below = t.field(&s, name)
 	}
-	var fields map[string]json.RawMessage
-	if err := unmarshal(t.raw, &fields); err != nil {
+	if err := s.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(t.path, "the object"), err)
 	}
-	if isNull(fields[name]) {
-		return nil, nil
+	return below, nil
+}
+
+func (t template) field(s *scan.Scanner, name string) []template {
+	var found []template
+	for s.Object(); s.Next(); {
+		if string(s.Key()) != name {
+			s.Skip()
+			continue
+		}
+		s.Once(0)
+		if raw := s.Raw(); !isNull(raw) {
+			found = append(found, template{path: strings.TrimPrefix(t.path+"."+name, "."), raw: raw})
+		}
 	}
-	return []template{{path: strings.TrimPrefix(t.path+"."+name, "."), raw: fields[name]}}, nil
+	return found
+}
+
+func (t template) items(s *scan.Scanner) []template {
+	var found []template
+	s.Array()
+	for i := 0; s.Item(); i++ {
+		if raw := s.Raw(); !isNull(raw) {
+			found = append(found, template{path: fmt.Sprintf("%s[%d]", t.path, i), raw: raw})
+		}
+	}
+	return found
+}
+
+// decode reads the template as the pod that it will be.
+func (t *template) decode() (err error) {
+	if t.pod, err = decodePod(t.raw); err != nil || t.pod.spec.tolerations == nil {
+		return err
+	}
+	return unmarshal(t.pod.spec.tolerations, &t.tolerations)
 }
 
 func isNull(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }

@@ -29,12 +29,7 @@ const volumesMax = 256
 
 // tooMany refuses a pod for the number of its PVC volumes; nil if they are few.
 func (c *podCase) tooMany() *claim.Refusal {
-	n := 0
-	for _, v := range c.pod.Spec.Volumes {
-		if v.PVC != nil {
-			n++
-		}
-	}
+	n := len(c.pod.spec.volumes)
 	if n <= volumesMax {
 		return nil
 	}
@@ -49,11 +44,11 @@ func (c *podCase) tooMany() *claim.Refusal {
 // own PVC later) is left alone.
 func (c *podCase) classify() {
 	c.declares = list(c.pod.annotation(claim.AnnNodeLocalClaims))
-	for i, v := range c.pod.Spec.Volumes {
-		if v.PVC == nil || v.PVC.ClaimName == "" {
+	for _, v := range c.pod.spec.volumes {
+		if v.claimName == "" {
 			continue
 		}
-		m := mount{index: i, volume: v.Name, claimName: v.PVC.ClaimName}
+		m := mount{index: v.index, volume: v.name, claimName: v.claimName}
 		switch {
 		case c.concerns(&m):
 			c.mounts = append(c.mounts, m)

@@ -169,12 +169,19 @@ func (w *workload) subject(template string) string {
 	return fmt.Sprintf("%s %q", kind, name)
 }
 
+// newCase is the i-th template under judgement.
+func (w *workload) newCase(r *claim.Reads, namespace string, i int) *podCase {
+	t := &w.templates[i]
+	c := newCase(r, namespace, t.pod)
+	c.workload, c.template, c.tolerations = w, t.path, t.tolerations
+	return c
+}
+
 // judge looks at every template.
 func (w *workload) judge(namespace string, r *claim.Reads) judgement {
 	var j judgement
 	for i := range w.templates {
-		c := newCase(r, namespace, &w.templates[i].pod)
-		c.workload, c.template = w, w.templates[i].path
+		c := w.newCase(r, namespace, i)
 		if refusal := c.tooMany(); refusal != nil {
 			j.findings = append(j.findings, finding{refusal: *refusal, subject: c})
 			continue

@@ -47,12 +47,13 @@ func nonEmpty(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm {
 	return slices.DeleteFunc(slices.Clone(terms), isEmpty)
 }
 
-// pinnedBy names the first source that alone leaves only this node.
-func pinnedBy(r *Reads, p Placement, volumes []source, node string) string {
+// PinnedBy says what pins a pod to the node that [Resolve] found: the first source
+// that alone leaves only this node.
+func PinnedBy(r *Reads, p Placement, node string) string {
 	if p.NodeName != "" {
 		return "spec.nodeName"
 	}
-	for _, s := range append(podSources(p, &r.rules.Keys), volumes...) {
+	for _, s := range append(podSources(p, &r.rules.Keys), volumeSources(r, p)...) {
 		if one := reachOf(s.terms, r); one.pins() && one.nodes[0] == node {
 			return s.label
 		}

@@ -35,7 +35,6 @@ const (
 type Resolution struct {
 	Outcome Outcome
 	Node    string // the node, when pinned
-	By      string // what pins it, when pinned
 	Why     string // why it is not pinned, or what contradicts what
 	Today   string // the only node that matches today, where it is not pinned
 	Warning string // a requirement that the pinned node fails today
@@ -53,7 +52,7 @@ func Resolve(r *Reads, p Placement) Resolution {
 	switch {
 	case left.pins():
 		node := left.nodes[0]
-		return Resolution{Outcome: Pinned, Node: node, By: pinnedBy(r, p, volumes, node), Warning: misfit(r, p, node)}
+		return Resolution{Outcome: Pinned, Node: node, Warning: misfit(r, p, node)}
 	case left.empty():
 		return Resolution{Outcome: Contradictory, Why: contradiction(r, p, volumes)}
 	default:

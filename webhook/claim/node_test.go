@@ -35,11 +35,12 @@ func (c resolveCase) run(t *testing.T) {
 		v.Nodes = threeNodes()
 	}
 	c.p.Namespace = ns
-	res := claim.Resolve(claim.NewReads(v, &rules, nil), c.p)
+	reads := claim.NewReads(v, &rules, nil)
+	res := claim.Resolve(reads, c.p)
 	assert.Equal(t, c.want, res.Outcome, "%+v", res)
 	assert.Equal(t, c.on, res.Node)
 	for _, s := range c.says {
-		assert.Contains(t, res.Why+"|"+res.By+"|"+res.Warning+"|today "+res.Today, s)
+		assert.Contains(t, res.Why+"|"+claim.PinnedBy(reads, c.p, res.Node)+"|"+res.Warning+"|today "+res.Today, s)
 	}
 }
 

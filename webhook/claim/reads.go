@@ -47,12 +47,15 @@ type Reads struct {
 	live    Facts
 	asked   questions
 	doubted questions
-	all     int // so many of asked are doubted, too
+	all     int         // so many of asked are doubted, too
+	few     [6]Question // room for what most decisions ask
 }
 
 // NewReads lays live facts (nil for none) over a View.
 func NewReads(view View, rules *Rules, live Facts) *Reads {
-	return &Reads{view: view, rules: rules, live: live}
+	r := &Reads{view: view, rules: rules, live: live}
+	r.asked.list = r.few[:0]
+	return r
 }
 
 // Rules are the rules that decisions follow.
@@ -67,9 +70,11 @@ func (r *Reads) DoubtAll() { r.all = len(r.asked.list) }
 // Unsettled are the questions marked and not read live yet, each once.
 func (r *Reads) Unsettled() []Question {
 	var out questions
-	for _, q := range slices.Concat(r.doubted.list, r.asked.list[:r.all]) {
-		if _, ok := r.live[q]; !ok {
-			out.add(q)
+	for _, list := range [][]Question{r.doubted.list, r.asked.list[:r.all]} {
+		for _, q := range list {
+			if _, ok := r.live[q]; !ok {
+				out.add(q)
+			}
 		}
 	}
 	return out.list

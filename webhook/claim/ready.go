@@ -46,11 +46,33 @@ func onThisNode(r *Reads, need Need, p *PVC) (warning string, refusal *Refusal) 
 		"node %q's PVC %q is bound to PersistentVolume %q, which can be used on %s only", need.Node, p.Name, pv.Name, usableOn(r, pv))
 }
 
-// admitsNode asks the scheduler's code whether a PV can be used on a Node.
+// admitsNode asks the scheduler's code whether a PV can be used on a Node, unless it
+// is as local volumes are: what a Node bears is what the PV names, so it can.
 func admitsNode(pv *PV, n *Node) bool {
+	if namesLabelsOf(pv, n) {
+		return true
+	}
 	ok, err := nodeaffinity.NewLazyErrorNodeSelector(pv.Affinity).
 		Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
 	return ok && err == nil
+}
+
+// namesLabelsOf tells whether a PV has one term, of nothing but labels that the Node
+// bears. A Node's labels are valid, so the term parses.
+func namesLabelsOf(pv *PV, n *Node) bool {
+	terms := pv.Affinity.NodeSelectorTerms
+	if len(terms) != 1 || len(terms[0].MatchFields) > 0 || len(terms[0].MatchExpressions) == 0 {
+		return false
+	}
+	for _, q := range terms[0].MatchExpressions {
+		if q.Operator != corev1.NodeSelectorOpIn || len(q.Values) != 1 {
+			return false
+		}
+		if value, has := n.Labels[q.Key]; !has || value != q.Values[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // usableOn says for people where a PV can be used: the Nodes that there are,
@@ -84,18 +106,20 @@ func provisionedHere(_ *Reads, need Need, p *PVC) (string, *Refusal) {
 
 // filled refuses, retriably, a PVC whose data is still being written.
 func filled(r *Reads, need Need, p *PVC) (string, *Refusal) {
-	keys := &r.rules.Keys
-	remedy := fmt.Sprintf("Wait: the pod can be created once the PVC bears %s=%s", keys.PopulatedKey, keys.PopulatedValue)
 	if !r.rules.filled(need, p) {
-		return "", refuse(NotFilled, remedy, "node %q's PVC %q is not filled yet (annotation %s is %s)", need.Node, p.Name, keys.PopulatedKey, populatedState(p))
+		return "", refuse(NotFilled, untilFilled(r), "node %q's PVC %q is not filled yet (annotation %s is %s)", need.Node, p.Name, r.rules.Keys.PopulatedKey, populatedState(p))
 	}
 	if p.Bound() || need.Fills {
 		return "", nil
 	}
 	if r.Summary(need.Namespace, need.Claim).Populated > 0 {
-		return "", refuse(NotFilled, remedy, "node %q's PVC %q is %s, and a bound PVC of this claim is not yet a filled one", need.Node, p.Name, phase(p))
+		return "", refuse(NotFilled, untilFilled(r), "node %q's PVC %q is %s, and a bound PVC of this claim is not yet a filled one", need.Node, p.Name, phase(p))
 	}
 	return "", nil
+}
+
+func untilFilled(r *Reads) string {
+	return fmt.Sprintf("Wait: the pod can be created once the PVC bears %s=%s", r.rules.Keys.PopulatedKey, r.rules.Keys.PopulatedValue)
 }
 
 func populatedState(p *PVC) string {

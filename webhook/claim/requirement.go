@@ -23,6 +23,9 @@ type keyed struct {
 
 // keyedBy sorts requirements by their keys. They have been parsed before.
 func keyedBy(requirements []corev1.NodeSelectorRequirement) map[string]*keyed {
+	if len(requirements) == 0 {
+		return nil
+	}
 	out := make(map[string]*keyed, len(requirements))
 	for i := range requirements {
 		q := &requirements[i]
@@ -142,6 +145,9 @@ type base struct {
 }
 
 func newBase(selector map[string]string) base {
+	if len(selector) == 0 {
+		return base{}
+	}
 	b := base{byKey: make(map[string]*keyed, len(selector))}
 	for key, value := range selector {
 		b.byKey[key] = &keyed{in: sets.New(value), above: math.MinInt64, below: math.MaxInt64}

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,20 @@ type Keys struct {
 // Identity are the labels that can name one node, the hostname first.
 func (k *Keys) Identity() []string {
 	return append([]string{corev1.LabelHostname}, k.Topology...)
+}
+
+// identity gives them one by one.
+func (k *Keys) identity() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(corev1.LabelHostname) {
+			return
+		}
+		for _, key := range k.Topology {
+			if !yield(key) {
+				return
+			}
+		}
+	}
 }
 
 // identifies tells whether a label key can name one node.

@@ -44,7 +44,7 @@ func newTerm(api corev1.NodeSelectorTerm, with base, keys *Keys) (term, bool) {
 			return term{}, false
 		}
 	}
-	for _, key := range keys.Identity() {
+	for key := range keys.identity() {
 		k, ok := own[key]
 		if !ok {
 			k, ok = with.byKey[key]
@@ -59,24 +59,20 @@ func newTerm(api corev1.NodeSelectorTerm, with base, keys *Keys) (term, bool) {
 // parses asks the scheduler's code about each requirement by itself: of all
 // together its cost grows with their square.
 func parses(api corev1.NodeSelectorTerm) bool {
-	one := &corev1.NodeSelector{NodeSelectorTerms: make([]corev1.NodeSelectorTerm, 1)}
-	ok := func() bool {
-		_, err := nodeaffinity.NewNodeSelector(one)
-		return err == nil
-	}
 	for i := range api.MatchExpressions {
-		one.NodeSelectorTerms[0] = corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions[i : i+1]}
-		if !ok() {
+		term := corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions[i : i+1]}
+		if _, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}); err != nil {
 			return false
 		}
 	}
-	for i := range api.MatchFields {
-		one.NodeSelectorTerms[0] = corev1.NodeSelectorTerm{MatchFields: api.MatchFields[i : i+1]}
-		if !ok() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(api.MatchFields, func(f corev1.NodeSelectorRequirement) bool { return !fieldParses(f) })
+}
+
+// fieldParses is the rule of nodeSelectorRequirementsAsFieldSelector, in the same
+// package: every pod of a DaemonSet has one field, and the library's answer costs more
+// than all the rest of the term.
+func fieldParses(f corev1.NodeSelectorRequirement) bool {
+	return (f.Operator == corev1.NodeSelectorOpIn || f.Operator == corev1.NodeSelectorOpNotIn) && len(f.Values) == 1
 }
 
 func isEmpty(api corev1.NodeSelectorTerm) bool {
