@@ -21,8 +21,9 @@ const (
 	maxPooledBuffer = 1 << 20
 )
 
-// heldMax is how many bytes of bodies are held at a time. Anybody who can reach
-// the port can send large ones; a thousand usual reviews are a few MiB.
+// heldMax is how many bytes of large bodies are held at a time: of each, what
+// is beyond a usual review. Anybody who can reach the port can send large ones,
+// and keep their ends back; usual reviews must pass all the same.
 const heldMax = 48 << 20
 
 // bodies pools the buffers that request bodies are read into, and counts what
@@ -35,25 +36,32 @@ type bodies struct {
 // errBusy ends a body that would be one too many.
 var errBusy = errors.New("too many bytes of reviews at once")
 
-// metered is a body whose bytes count as held once they have been read.
+// metered is a body whose bytes count as held once they have been read, but
+// for the first reviewBuffer bytes.
 type metered struct {
 	io.Reader
 	bodies *bodies
 	read   int64
+	held   int64 // what counts of it
 }
 
 // Read reads on, unless too much is held.
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	m.read += int64(n)
-	if m.bodies.held.Add(int64(n)) > heldMax {
+	more := max(0, m.read-reviewBuffer) - m.held
+	if more == 0 {
+		return n, err
+	}
+	m.held += more
+	if m.bodies.held.Add(more) > heldMax {
 		return n, errBusy
 	}
 	return n, err
 }
 
 // release ends the count, when the body is needed no more.
-func (m *metered) release() { m.bodies.held.Add(-m.read) }
+func (m *metered) release() { m.bodies.held.Add(-m.held) }
 
 // get is an empty buffer, to be given back with put.
 func (b *bodies) get() *bytes.Buffer {

@@ -67,7 +67,7 @@ func failure(err error) *httpError {
 	if errors.As(err, new(*PanicError)) {
 		return &httpError{http.StatusInternalServerError, "berth failed to read the review: internal error"}
 	}
-	return &httpError{http.StatusBadRequest, err.Error()}
+	return &httpError{http.StatusBadRequest, short(err.Error())}
 }
 
 // fail answers with one line. The connection is closed where an unread body
@@ -100,5 +100,5 @@ func (h *reviewHandler) reportPanic(r *http.Request, out Outcome) {
 		uid = out.Request.UID
 	}
 	h.log.LogAttrs(r.Context(), slog.LevelError, "panic while a review was decided",
-		slog.String("uid", uid), slog.Any("error", out.Panic), slog.String("stack", string(out.Panic.Stack)))
+		slog.String("uid", short(uid)), slog.String("error", short(out.Panic.Error())), slog.String("stack", string(out.Panic.Stack)))
 }

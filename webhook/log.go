@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"berth.dev/berth/webhook/admission"
 )
@@ -20,19 +21,19 @@ func logDecision(ctx context.Context, log *slog.Logger, out *Outcome) {
 	req, d := out.Request, &out.Decision
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
-		slog.String("uid", req.UID),
-		slog.String("operation", req.Operation),
-		slog.String("resource", req.Resource),
-		slog.String("namespace", req.Namespace),
+		slog.String("uid", short(req.UID)),
+		slog.String("operation", short(req.Operation)),
+		slog.String("resource", short(req.Resource)),
+		slog.String("namespace", short(req.Namespace)),
 		nameAttr(req),
-		slog.String("node", d.Node),
-		slog.String("claim", d.Claim),
-		slog.String("pvcs", d.PVCs),
+		slog.String("node", short(d.Node)),
+		slog.String("claim", short(d.Claim)),
+		slog.String("pvcs", short(d.PVCs)),
 		slog.String("result", d.Result()),
 		slog.String("reason", string(d.Reason)),
 	)
 	if out.Err != nil {
-		attrs = append(attrs, slog.String("error", oneLine(out.Err.Error())))
+		attrs = append(attrs, slog.String("error", short(oneLine(out.Err.Error()))))
 	}
 	log.LogAttrs(ctx, level, message, attrs...)
 }
@@ -41,7 +42,19 @@ func logDecision(ctx context.Context, log *slog.Logger, out *Outcome) {
 // controllers have no name yet when they are admitted.
 func nameAttr(req *admission.Request) slog.Attr {
 	if req.Name == "" && req.GenerateName != "" {
-		return slog.String("generateName", req.GenerateName)
+		return slog.String("generateName", short(req.GenerateName))
 	}
-	return slog.String("name", req.Name)
+	return slog.String("name", short(req.Name))
+}
+
+// mostLogged is how much of a text from a request is logged or sent back: names
+// are shorter, and whoever can reach the port must not fill the disk.
+const mostLogged = 512
+
+// short cuts a text that is longer than any name.
+func short(text string) string {
+	if len(text) <= mostLogged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostLogged], "") + "…"
 }

@@ -17,6 +17,7 @@ type pod struct {
 type podMetadata struct {
 	there              bool // metadata is an object
 	annotated          bool // metadata.annotations is one
+	deleting           bool // it has a deletionTimestamp
 	name, generateName string
 	annotations        []annotation // those that Berth knows
 	owners             []ownerReference
@@ -90,6 +91,9 @@ func (m *podMetadata) read(s *scan.Scanner) {
 		case "annotations":
 			s.Once(2)
 			m.readAnnotations(s)
+		case "deletionTimestamp":
+			s.Once(4)
+			m.deleting = !isNull(s.Raw())
 		case "ownerReferences":
 			s.Once(3)
 			for s.Array(); s.Item(); {

@@ -1,20 +1,15 @@
 package admission
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"berth.dev/berth/webhook/admission/scan"
 	"berth.dev/berth/webhook/claim"
 )
 
 // workload is what Berth reads of an object with pod templates.
 type workload struct {
-	Metadata struct {
-		Name              string           `json:"name"`
-		GenerateName      string           `json:"generateName"`
-		DeletionTimestamp json.RawMessage  `json:"deletionTimestamp"`
-		OwnerReferences   []ownerReference `json:"ownerReferences"`
-	} `json:"metadata"`
+	metadata  podMetadata
 	kind      workloadKind
 	templates []template
 	suspended bool
@@ -24,7 +19,11 @@ type workload struct {
 // parseWorkload reads an object of a kind, and the parts that its kind has.
 func parseWorkload(k workloadKind, raw []byte) (*workload, error) {
 	w := &workload{kind: k}
-	if err := decode(raw, w); err != nil {
+	raw, err := theObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.readMetadata(raw); err != nil {
 		return nil, err
 	}
 	for _, path := range k.templates {
@@ -44,6 +43,21 @@ func parseWorkload(k workloadKind, raw []byte) (*workload, error) {
 		return w, err
 	}
 	return w, nil
+}
+
+// readMetadata reads what Berth knows of an object's metadata.
+func (w *workload) readMetadata(raw []byte) error {
+	s := scan.New(raw)
+	for s.Object(); s.Next(); {
+		if string(s.Key()) != "metadata" {
+			s.Skip()
+			continue
+		}
+		s.Once(0)
+		w.metadata.read(&s)
+	}
+	s.End()
+	return s.Err()
 }
 
 // suspendable is what a Job or a JobSet says of its suspension, and a CronJob of
@@ -71,8 +85,8 @@ func decideWorkload(req *Request, r *claim.Reads) Decision {
 		}
 		return invalid(req, err)
 	}
-	req.GenerateName = w.Metadata.GenerateName
-	if !isNull(w.Metadata.DeletionTimestamp) {
+	req.GenerateName = w.metadata.generateName
+	if w.metadata.deleting {
 		return Decision{} // finalizers must never get stuck
 	}
 	found := judgement{}
@@ -151,7 +165,7 @@ func (w *workload) verdict(j judgement) Decision {
 	return d
 }
 
-func (w *workload) hasController() bool { return controllerOf(w.Metadata.OwnerReferences) != nil }
+func (w *workload) hasController() bool { return controllerOf(w.metadata.owners) != nil }
 
 // subject names the workload, and the template where there are several.
 func (w *workload) subject(template string) string {
@@ -159,9 +173,9 @@ func (w *workload) subject(template string) string {
 	if kind == "" {
 		kind = w.kind.resource
 	}
-	name := w.Metadata.Name
+	name := w.metadata.name
 	if name == "" {
-		name = w.Metadata.GenerateName + "*"
+		name = w.metadata.generateName + "*"
 	}
 	if len(w.templates) > 1 {
 		return fmt.Sprintf("%s %q (%s)", kind, name, template)

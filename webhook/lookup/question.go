@@ -53,7 +53,7 @@ func subject(q claim.Question) string {
 func (l *Live) canExist(q claim.Question) bool {
 	switch q.Kind {
 	case claim.AskNodesByLabel:
-		return len(validation.IsQualifiedName(q.Name)) == 0 && len(validation.IsValidLabelValue(q.Value)) == 0
+		return len(validation.IsQualifiedName(q.Name)) == 0 && len(q.Value) <= validation.LabelValueMaxLength && len(validation.IsValidLabelValue(q.Value)) == 0
 	case claim.AskClaim:
 		return isNamespace(q.Namespace) && claim.IsClaimName(q.Name)
 	case claim.AskPVC:
@@ -67,9 +67,15 @@ func (l *Live) canExist(q claim.Question) bool {
 
 // isNamespace and isObjectName are the rules for names of Namespaces, and of
 // Nodes, PVCs, PVs and StorageClasses (pkg/apis/core/validation in
-// Kubernetes). They admit nothing that isn't one segment of a path.
-func isNamespace(name string) bool  { return len(validation.IsDNS1123Label(name)) == 0 }
-func isObjectName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+// Kubernetes). They admit nothing that isn't one segment of a path. A name of
+// megabytes is not looked through.
+func isNamespace(name string) bool {
+	return len(name) <= validation.DNS1123LabelMaxLength && len(validation.IsDNS1123Label(name)) == 0
+}
+
+func isObjectName(name string) bool {
+	return len(name) <= validation.DNS1123SubdomainMaxLength && len(validation.IsDNS1123Subdomain(name)) == 0
+}
 
 // call sends one request for a question. No resource version is given: the
 // answer is the newest there is.
