@@ -34,9 +34,9 @@ Missing. A PVC whose volume is another node's is told apart, whatever its state.
 The table has a summary, then what is not Ready, at most 20 nodes a claim; json
 has everything.
 
-Exit codes: 0 if every node is served or will be, 1 if something is Missing, Lost,
-Ambiguous or another node's, 2 if the input or the cluster can't be read or the
-command line is wrong.`,
+Exit codes: 0 if every node is served or will be, 1 if something is Missing,
+Lost, Ambiguous or another node's, 2 if the input or the cluster can't be read
+or the command line is wrong.`,
 		DisableFlagsInUseLine: true,
 		Args:                  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -42,20 +42,21 @@ func newExpand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "expand -f FILE [flags]",
 		Short: "Print one node PVC per node from a template",
-		Long: `Expand prints, for each PersistentVolumeClaim in the input, one node PVC per Node,
-named as pods wait for it: for kubectl apply -f -, or for a repository. It changes
-nothing. Everything in the template's spec, its labels and its annotations are
-kept, but for what a cluster writes; the labels that make a node PVC are added. A
-selected-node annotation becomes each node's own. The order is that of templates,
-then of node names.
+		Long: `Expand prints, for each PersistentVolumeClaim in the input, one node PVC per
+Node, named as pods wait for it: for kubectl apply -f -, or for a repository. It
+changes nothing. Everything in the template's spec, its labels and its
+annotations are kept, but for what a cluster writes; the labels that make a node
+PVC are added. A selected-node annotation becomes each node's own. The order is
+that of templates, then of node names.
 
-With --prune it prints, instead, the node PVCs of the same claims that are in the
-cluster and whose node does not exist, or is not selected any more. It deletes
-nothing: read it, then kubectl delete -f -. Their data goes with them. Taints do not
-count there, and where no Node is selected at all, nothing is printed.
+With --prune it prints, instead, the node PVCs of the same claims that are in
+the cluster and whose node does not exist, or is not selected any more. It
+deletes nothing: read it, then kubectl delete -f -. Their data goes with them.
+Taints do not count there, and where no Node is selected at all, nothing is
+printed.
 
-Exit codes: 0, 1 if a node PVC can't be made, 2 if the input or the cluster can't be
-read or the command line is wrong. On failure there is no output.`,
+Exit codes: 0, 1 if a node PVC can't be made, 2 if the input or the cluster
+can't be read or the command line is wrong. On failure there is no output.`,
 		DisableFlagsInUseLine: true,
 		Args:                  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpColumns is how wide help is: it fits a terminal of 100 columns.
-const helpColumns = 96
+// helpColumns is how wide help is: it fits the narrowest terminal.
+const helpColumns = 80
 
 // section is a group of flags under a title of its own in the help.
 type section struct {
@@ -31,6 +31,16 @@ func newSection(title string, add ...func(*pflag.FlagSet)) section {
 func addSections(cmd *cobra.Command, sections ...section) {
 	for _, s := range sections {
 		cmd.Flags().AddFlagSet(s.flags)
+	}
+	for flag, values := range map[string][]string{
+		flagPreset:  {"gkm"},
+		flagMissing: {"auto", "pend", "deny"},
+		flagFormat:  {"text", "json"},
+		flagLevel:   {"debug", "info", "warn", "error"},
+	} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+		}
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd, sections) })
 }

@@ -7,6 +7,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
+const (
+	flagFormat = "log-format"
+	flagLevel  = "log-level"
+)
+
 // logFlags say how to log.
 type logFlags struct {
 	format string
@@ -16,18 +21,18 @@ type logFlags struct {
 func newLogFlags() *logFlags { return &logFlags{format: "text", level: "info"} }
 
 func (f *logFlags) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "log-format", f.format, "`FORMAT` of log records, on standard error: text or json")
-	flags.StringVar(&f.level, "log-level", f.level, "least `LEVEL` that is logged: debug, info, warn or error. Refusals are logged at info, other decisions at debug")
+	flags.StringVar(&f.format, flagFormat, f.format, "`FORMAT` of log records, on standard error: text or json")
+	flags.StringVar(&f.level, flagLevel, f.level, "least `LEVEL` that is logged: debug, info, warn or error. Refusals are logged at info, other decisions at debug")
 }
 
 // validate tells what is wrong.
 func (f *logFlags) validate() []error {
 	var errs []error
 	if f.format != "text" && f.format != "json" {
-		errs = append(errs, flagError("log-format", "%q must be text or json", f.format))
+		errs = append(errs, flagError(flagFormat, "%q must be text or json", f.format))
 	}
 	if _, ok := levels()[f.level]; !ok {
-		errs = append(errs, flagError("log-level", "%q must be debug, info, warn or error", f.level))
+		errs = append(errs, flagError(flagLevel, "%q must be debug, info, warn or error", f.level))
 	}
 	return errs
 }

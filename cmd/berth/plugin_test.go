@@ -77,6 +77,9 @@ func TestCompletion(t *testing.T) {
 		"commands":           {[]string{""}, []string{"coverage", "expand", "review"}},
 		"flags of coverage":  {[]string{"coverage", "--"}, []string{"--all-namespaces", "--claim", "--selector", "--cluster-file", "--populated-required"}},
 		"flags of expand":    {[]string{"expand", "--"}, []string{"--prune", "--respect-taints", "--revision", "--node-pvc-name-template"}},
+		"levels of logs":     {[]string{"serve", "--log-level", ""}, []string{"debug", "info"}},
+		"presets":            {[]string{"review", "--preset", ""}, []string{"gkm"}},
+		"policies":           {[]string{"serve", "--missing-node-pvc", ""}, []string{"auto", "pend", "deny"}},
 		"formats of expand":  {[]string{"expand", "-o", ""}, []string{"yaml", "json"}},
 		"formats of a table": {[]string{"coverage", "--output", ""}, []string{"table", "json"}},
 	}

@@ -22,12 +22,13 @@ func newReview() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review -f FILE [flags]",
 		Short: "Tell what the webhook would say to manifests",
-		Long: `Review decides about manifests, or AdmissionReviews, as the webhook would when they
-are created. It changes nothing. Nodes, PVCs, PVs, StorageClasses and Namespaces
-among the manifests count as applied; a Namespace that is not known, as opted in.
+		Long: `Review decides about manifests, or AdmissionReviews, as the webhook would when
+they are created. It changes nothing. Nodes, PVCs, PVs, StorageClasses and
+Namespaces among the manifests count as applied; a Namespace that is not known,
+as opted in.
 
-Exit codes: 0 if all is admitted, 1 if something is refused, 2 if something could
-not be judged or the command line is wrong.`,
+Exit codes: 0 if all is admitted, 1 if something is refused, 2 if something
+could not be judged or the command line is wrong.`,
 		DisableFlagsInUseLine: true,
 		Args:                  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

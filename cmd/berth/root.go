@@ -37,12 +37,11 @@ func newRoot() *cobra.Command {
 		Short: "One claim name in the pod, one PVC per node in the cluster",
 		Long: `Berth is an admission webhook. It resolves the node that a pod is pinned to, and
 rewrites the pod's node-local claims to that node's PersistentVolumeClaims.`,
-		Version:           buildVersion(),
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              noArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       buildVersion(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })

@@ -57,6 +57,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 		"whether to create, in words":     {`namespace.create="yes"`, "create"},
 		"something on the Service":        {`service.type="NodePort"`, "type"},
 		"the node selector as a list":     {`nodeSelector=["linux"]`, "nodeSelector"},
+		"a monitor's interval":            {`monitoring.serviceMonitor.interval="often"`, "interval"},
+		"rules of one's own":              {`monitoring.prometheusRule.rules=[]`, "rules"},
 	}
 	defaults := variants(t)["defaults"]
 	for name, tc := range cases {
