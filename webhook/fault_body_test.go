@@ -21,22 +21,22 @@ func TestUsualReviewsPassWhileLargeBodiesHoldAllThatMayBeHeld(t *testing.T) {
 	c := configOf(pipelineOf(emptyView{}, nil))
 	c.MaxRequestBytes = size
 	s := NewServer(c)
-	held := make(chan struct{})
+	blank, held := strings.Repeat(" ", size), make(chan struct{})
+	large := func(size int64, end io.Reader) int {
+		return postReader(s.AdmissionHandler(), io.MultiReader(strings.NewReader(blank[:size]), end), -1).Code
+	}
 	var arrived, gone sync.WaitGroup
 	for range heldMax / size {
 		arrived.Add(1)
-		gone.Go(func() {
-			postReader(s.AdmissionHandler(), io.MultiReader(io.LimitReader(&endless{}, size-1), &gate{arrived: arrived.Done, open: held}), -1)
-		})
+		gone.Go(func() { large(size-1, &gate{arrived: arrived.Done, open: held}) })
 	}
 	// What every body may have uncounted, held by one more.
 	arrived.Add(1)
 	gone.Go(func() {
-		rest := int64(heldMax/size)*(reviewBuffer+1) + reviewBuffer
-		postReader(s.AdmissionHandler(), io.MultiReader(io.LimitReader(&endless{}, rest), &gate{arrived: arrived.Done, open: held}), -1)
+		large(heldMax/size*(reviewBuffer+1)+reviewBuffer, &gate{arrived: arrived.Done, open: held})
 	})
 	arrived.Wait()
-	assert.Equal(t, http.StatusServiceUnavailable, postReader(s.AdmissionHandler(), io.LimitReader(&endless{}, 1<<20), -1).Code, "another large one does not pass")
+	assert.Equal(t, http.StatusServiceUnavailable, large(1<<20, strings.NewReader("")), "another large one does not pass")
 	failed := 0
 	for range reviews {
 		review := podReview("u", "x")

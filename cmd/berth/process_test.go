@@ -51,8 +51,14 @@ func (r record) text(key string) string {
 // serve starts berth serve with a self-signed certificate.
 func serve(t *testing.T, args ...string) *process {
 	t.Helper()
+	return serveProgram(t, os.Args[0], args...)
+}
+
+// serveProgram does so with another build of berth.
+func serveProgram(t *testing.T, program string, args ...string) *process {
+	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	p := spawn(t, append([]string{"--tls-self-signed", "--tls-self-signed-ca-out=" + ca}, args...)...)
+	p := spawnProgram(t, program, append([]string{"--tls-self-signed", "--tls-self-signed-ca-out=" + ca}, args...)...)
 	p.client = clientOf(t, ca)
 	return p
 }
@@ -60,10 +66,16 @@ func serve(t *testing.T, args ...string) *process {
 // spawn starts berth serve on free ports, and waits until it listens.
 func spawn(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*waitFor)
+	return spawnProgram(t, os.Args[0], args...)
+}
+
+// spawnProgram does so with another build of berth.
+func spawnProgram(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*waitFor)
 	t.Cleanup(cancel)
 	p := &process{exited: make(chan struct{})}
-	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{
+	p.cmd = exec.CommandContext(ctx, program, append([]string{
 		"serve", "--bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--log-format=json", "--log-level=debug",
 	}, args...)...)
 	p.cmd.Env = append(os.Environ(), runMain+"=1", "KUBECONFIG=", "HOME="+t.TempDir())
@@ -174,6 +186,12 @@ func do(t *testing.T, client *http.Client, request *http.Request) (int, string) 
 func (p *process) terminate(t *testing.T, signal syscall.Signal) int {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(signal))
+	return p.exitCode(t)
+}
+
+// exitCode waits until the process has ended.
+func (p *process) exitCode(t *testing.T) int {
+	t.Helper()
 	select {
 	case <-p.exited:
 		return p.cmd.ProcessState.ExitCode()

@@ -94,10 +94,10 @@ func (t NameTemplate) Gives(p *PVC) bool {
 // nameProblem says why a PVC can't have this name; "" if it can
 // (ValidatePersistentVolumeName in pkg/apis/core/validation of Kubernetes).
 func nameProblem(name string) string {
+	if len(name) > validation.DNS1123SubdomainMaxLength { // before the regular expression, whose cost grows with it
+		return fmt.Sprintf("it has %d characters, and a PVC name may have %d", len(name), validation.DNS1123SubdomainMaxLength)
+	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		if len(name) > validation.DNS1123SubdomainMaxLength {
-			return fmt.Sprintf("it has %d characters, and a PVC name may have %d", len(name), validation.DNS1123SubdomainMaxLength)
-		}
 		return "a PVC name has lower-case letters, digits, '-' and '.' only"
 	}
 	return ""
@@ -106,5 +106,5 @@ func nameProblem(name string) string {
 // IsClaimName tells whether a claimName can be a node-local claim: it must be
 // a label value.
 func IsClaimName(name string) bool {
-	return name != "" && len(validation.IsValidLabelValue(name)) == 0
+	return name != "" && len(name) <= validation.LabelValueMaxLength && len(validation.IsValidLabelValue(name)) == 0
 }

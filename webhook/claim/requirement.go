@@ -2,6 +2,7 @@ package claim
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -151,9 +152,18 @@ func newBase(selector map[string]string) base {
 	b := base{byKey: make(map[string]*keyed, len(selector))}
 	for key, value := range selector {
 		b.byKey[key] = &keyed{in: sets.New(value), above: math.MinInt64, below: math.MaxInt64}
-		if len(validation.IsValidLabelValue(value)) > 0 || len(validation.IsQualifiedName(key)) > 0 {
+		if overlong(key, value) || len(validation.IsValidLabelValue(value)) > 0 || len(validation.IsQualifiedName(key)) > 0 {
 			b.impossible = true
 		}
 	}
 	return b
+}
+
+// labelKeyMax is the longest label key: a prefix, which is a DNS name, a slash, and a name.
+const labelKeyMax = validation.DNS1123SubdomainMaxLength + 1 + validation.LabelValueMaxLength
+
+// overlong tells whether a label can't be so for its length alone. The library, which
+// says no in the end, runs a regular expression over all of it first.
+func overlong(key string, values ...string) bool {
+	return len(key) > labelKeyMax || slices.ContainsFunc(values, func(value string) bool { return len(value) > validation.LabelValueMaxLength })
 }

@@ -59,7 +59,10 @@ func newTerm(api corev1.NodeSelectorTerm, with base, keys *Keys) (term, bool) {
 // parses asks the scheduler's code about each requirement by itself: of all
 // together its cost grows with their square.
 func parses(api corev1.NodeSelectorTerm) bool {
-	for i := range api.MatchExpressions {
+	for i, q := range api.MatchExpressions {
+		if overlong(q.Key, q.Values...) {
+			return false
+		}
 		term := corev1.NodeSelectorTerm{MatchExpressions: api.MatchExpressions[i : i+1]}
 		if _, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}); err != nil {
 			return false
