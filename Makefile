@@ -11,6 +11,8 @@ GO ?= go
 BIN := bin/berth
 SOURCES := $(shell find cmd webhook certs -name '*.go' -not -name '*_test.go') go.mod go.sum
 FUZZTIME ?= 60s
+SOAK ?= 10m
+PARTS ?=
 HELM := $(GO) tool -modfile=test/tools/helm/go.mod helm
 GOLANGCI_LINT := $(GO) tool -modfile=test/tools/golangci-lint/go.mod golangci-lint
 
@@ -21,7 +23,14 @@ help: ## list the targets
 .PHONY: build
 build: $(BIN) ## build bin/berth
 
-$(BIN): $(SOURCES)
+# A file that changes when VERSION does, so that what is stamped with it is built again.
+bin/version bin/image/version: FORCE
+	@mkdir -p $(@D); test "$$(cat $@ 2>/dev/null)" = '$(VERSION)' || echo '$(VERSION)' > $@
+
+.PHONY: FORCE
+FORCE:
+
+$(BIN): $(SOURCES) bin/version
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
 
 .PHONY: demo
@@ -35,7 +44,7 @@ run: $(BIN) ## the demo's server, kept running, with the curl line to try
 IMAGE ?= ghcr.io/berth-dev/berth
 IMAGE_ARCHES ?= amd64 arm64
 
-bin/image/%/berth: $(SOURCES)
+bin/image/%/berth: $(SOURCES) bin/image/version
 	GOOS=linux GOARCH=$* CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
 
 .PHONY: image
@@ -45,6 +54,7 @@ image: $(foreach arch,$(IMAGE_ARCHES),bin/image/$(arch)/berth) ## the image for 
 .PHONY: test
 test: ## all tests that need no cluster, with the race detector
 	$(GO) test -race -timeout 15m ./...
+	cd test/monitoring && $(GO) test -timeout 15m ./...
 
 .PHONY: cluster
 cluster: ## a real cluster on this machine, with Berth installed (Linux, root; first build 12 minutes)
@@ -55,13 +65,17 @@ cluster-down: ## stop that cluster
 	cd test/e2e && CGO_ENABLED=0 $(GO) run ./cmd/cluster down
 
 .PHONY: e2e
-e2e: cluster ## the roads that only a real cluster can prove, on that cluster
-	cd test/e2e && CGO_ENABLED=0 $(GO) vet -tags e2e ./...
-	cd test/e2e && CGO_ENABLED=0 $(GO) test -tags e2e -count=1 -timeout 20m -parallel 6 -v .
+e2e: cluster ## the roads that only a real cluster can prove, on that cluster, and the soak beside them
+	SOAK=$(SOAK) test/e2e/run.sh
+
+.PHONY: soak
+soak: cluster ## SOAK (10m) of mixed load on a Berth of its own, which must not grow
+	cd test/e2e && SOAK=$(SOAK) CGO_ENABLED=0 $(GO) test -tags e2e -count=1 -timeout 90m -run '^TestSoak$$' -v .
 
 .PHONY: bench
-bench: ## benchmarks, benchstat-ready
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## measure against every other way to do it, and write the README's table (PARTS="bytes https api scale daemonset storm")
+	cd test/bench && CGO_ENABLED=0 $(GO) run ./cmd/bench $(PARTS)
+	cd test/bench && $(GO) run ./cmd/report -results ../../bin/bench -svg growth.svg -into ../../README.md
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -75,15 +89,21 @@ lint: ## gofmt, vet and golangci-lint
 	@unformatted=$$(gofmt -l cmd webhook certs test); test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	cd test/deploy && $(GO) vet ./...
+	cd test/monitoring && $(GO) vet ./...
+	cd test/e2e && CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	cd test/bench && $(GO) vet ./...
+	cd test/bench/decoders && $(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
 verify: $(BIN) ## what is generated or repeated is up to date: go.mod, goldens, README, chart and berth.yaml
-	for module in . test/deploy test/tools/helm test/tools/golangci-lint; do (cd $$module && $(GO) mod tidy -diff); done
+	for module in . test/deploy test/monitoring test/e2e test/bench test/bench/decoders test/tools/helm test/tools/golangci-lint; do (cd $$module && $(GO) mod tidy -diff); done
 	$(GO) mod verify
 	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/ ./test/rooms
 	$(HELM) lint --strict deploy/chart
 	cd test/deploy && BERTH=$(CURDIR)/$(BIN) $(GO) test -race -count=1 -timeout 15m ./...
+	cd test/bench && $(GO) test ./...
+	cd test/bench/decoders && $(GO) test ./...
 
 deploy/berth.yaml: $(shell find deploy/chart -type f) $(BIN) ## render the chart again
 	cd test/deploy && BERTH=$(CURDIR)/$(BIN) UPDATE_DEPLOY=1 $(GO) test -count=1 -run TestBerthYAML .

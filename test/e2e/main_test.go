@@ -48,16 +48,18 @@ func theCluster() (*cluster.Cluster, *kubernetes.Clientset, error) {
 	return c, client, err
 }
 
-// prepare makes the StorageClasses that the tests share.
+// prepare makes the StorageClasses that the tests share, and starts the provisioner
+// of one of them.
 func prepare(ctx context.Context) error {
-	_, client, err := theCluster()
+	c, client, err := theCluster()
 	if err != nil {
 		return err
 	}
 	waits := storagev1.VolumeBindingWaitForFirstConsumer
 	for name, provisioner := range map[string]string{
-		localClass:   "kubernetes.io/no-provisioner",
-		waitingClass: "e2e.berth.dev/none",
+		localClass:       "kubernetes.io/no-provisioner",
+		waitingClass:     "e2e.berth.dev/none",
+		provisionedClass: provisionerName,
 	} {
 		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &waits}
 		_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
@@ -65,5 +67,5 @@ func prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return startProvisioner(ctx, c)
 }

@@ -52,6 +52,31 @@ func TestAClaimThatAWebhookAfterBerthBringsIsRefusedByTheTwin(t *testing.T) {
 	assert.Empty(t, n.pods())
 }
 
+func TestAPinThatAWebhookBeforeBerthMovesIsFollowed(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t)
+	n.nodePVC("model-cache", "node-a", "the bytes of node-a")
+	n.nodePVC("model-cache", "node-b", "the bytes of node-b")
+	n.mutator("aa-"+n.name, moveToNodeB)
+	n.apply(pod("reader", onHost(reader("model-cache"), "node-a")))
+	n.assertReadOn(*n.awaitReady("reader"), "node-b")
+}
+
+// Berth is called again only for what it was called for before: here the pod's other
+// PVC sees to that.
+func TestAClaimThatAWebhookAfterBerthBringsToAPodThatBerthHasSeenIsRewritten(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t)
+	n.nodePVC("model-cache", "node-b", "the bytes of node-b")
+	n.pvc("own", "node-b", "")
+	n.mutator("zzz-"+n.name, addVolume)
+	template := onHost(withoutVolume(), "node-b")
+	template.Spec.Volumes = []corev1.Volume{claimVolume("own", "own")}
+	n.apply(pod("reader", template))
+	assert.Equal(t, "model-cache-node-b", mounted(n.pod("reader"), "cache"))
+	n.assertReadOn(*n.awaitReady("reader"), "node-b")
+}
+
 func withoutVolume() corev1.PodTemplateSpec {
 	template := reader("model-cache")
 	template.Spec.Volumes, template.Spec.Containers[0].VolumeMounts = nil, nil

@@ -50,7 +50,7 @@ func once(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 }
 
 func pod(name string, template corev1.PodTemplateSpec) *corev1.Pod {
-	template.ObjectMeta.Name = name
+	template.Name = name
 	return &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 }
 

@@ -3,13 +3,10 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // advice is what every refusal for want of a pin ends with.
@@ -29,13 +26,13 @@ func TestAnUnpinnedWorkloadIsRefusedAtKubectlApplyWithTheGuidanceInItsOutput(t *
 		assert.Contains(t, out, kind+` "reader"`, kind)
 		assert.Contains(t, out, "denied the request", kind)
 	}
-	got := n.must("get", "pods,deployments,replicasets,statefulsets,jobs,cronjobs")
+	got := n.must("get", "pods,deployments,replicasets,replicationcontrollers,statefulsets,jobs,cronjobs")
 	assert.Contains(t, got, "No resources found")
 }
 
 func TestAPinnedWorkloadOfAnyKindRunsOnItsNodesBytes(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet", "Job", "Pod"} {
+	for _, kind := range []string{"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job", "Pod"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t)
@@ -86,16 +83,7 @@ func TestARefusedPodOfAReplicaSetIsTold(t *testing.T) {
 	n.apply(replicaSet(reader("model-cache")))
 	n.must("label", "namespace", n.name, optIn+"=enabled")
 	n.must("delete", "pods", "--all", "--wait=false")
-	require.Eventually(t, func() bool {
-		events, err := n.client.CoreV1().Events(n.name).List(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
-		for _, event := range events.Items {
-			if event.Reason == "FailedCreate" && strings.Contains(event.Message, advice) {
-				return true
-			}
-		}
-		return false
-	}, patience, interval, "no event bears the guidance")
+	n.awaitEvent("FailedCreate", advice)
 }
 
 // assertReadOn asserts that the pod ran on the node and read its bytes.

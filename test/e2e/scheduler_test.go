@@ -23,6 +23,10 @@ const (
 	simulatedTaint = "e2e.berth.dev/simulated" // keeps the other tests' pods off
 	extraTaint     = "e2e.berth.dev/extra"     // which the random pods don't tolerate
 	zoneLabel      = corev1.LabelTopologyZone
+
+	// simulatedStatus is what a kubelet would report.
+	simulatedStatus = `{"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"1000"},"capacity":{"cpu":"64","memory":"64Gi","pods":"1000"},
+		"conditions":[{"type":"Ready","status":"True","reason":"Simulated"}]}}`
 )
 
 func TestEveryPodThatBerthRewroteLandsOnTheNodeThatItResolvedOrStaysPending(t *testing.T) {
@@ -55,9 +59,14 @@ func TestEveryPodThatBerthRewroteLandsOnTheNodeThatItResolvedOrStaysPending(t *t
 func (n *namespace) freeNodePVC(claim, node string) {
 	n.t.Helper()
 	pvc := nodePVC(claim, node)
-	pvc.Spec.VolumeName = n.name + "-" + pvc.Name
-	n.volume(&corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: pvc.Spec.VolumeName},
+	pvc.Spec.VolumeName = n.volume(n.freeVolume(pvc)).Name
+	n.bound(pvc)
+}
+
+// freeVolume is a PV for one PVC that may be used on any node.
+func (n *namespace) freeVolume(pvc *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: n.name + "-" + pvc.Name},
 		Spec: corev1.PersistentVolumeSpec{
 			StorageClassName:       localClass,
 			Capacity:               pvc.Spec.Resources.Requests,
@@ -65,8 +74,7 @@ func (n *namespace) freeNodePVC(claim, node string) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/nowhere"}},
 			ClaimRef:               &corev1.ObjectReference{Namespace: n.name, Name: pvc.Name},
 		},
-	})
-	n.bound(pvc)
+	}
 }
 
 // awaitScheduler waits until the scheduler has said something of every pod, asserts
@@ -123,9 +131,7 @@ func (n *namespace) createNode(node *corev1.Node) {
 		assert.NoError(n.t, n.client.CoreV1().Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{}))
 	})
 	// A patch: the node lifecycle controller writes to the object at the same time.
-	status := `{"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"1000"},"capacity":{"cpu":"64","memory":"64Gi","pods":"1000"},
-		"conditions":[{"type":"Ready","status":"True","reason":"Simulated"}]}}`
-	_, err = n.client.CoreV1().Nodes().Patch(n.t.Context(), node.Name, types.StrategicMergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	_, err = n.client.CoreV1().Nodes().Patch(n.t.Context(), node.Name, types.StrategicMergePatchType, []byte(simulatedStatus), metav1.PatchOptions{}, "status")
 	require.NoError(n.t, err)
 }
 

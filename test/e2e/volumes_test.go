@@ -28,14 +28,19 @@ func (n *namespace) localVolume(node, claimName, text string) *corev1.Persistent
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				Local: &corev1.LocalVolumeSource{Path: n.directory(node, claimName, text)},
 			},
-			ClaimRef: &corev1.ObjectReference{Namespace: n.name, Name: claimName},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{
-					Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostnameOf(node)},
-				}}}},
-			}},
+			ClaimRef:     &corev1.ObjectReference{Namespace: n.name, Name: claimName},
+			NodeAffinity: onlyHost(node),
 		},
 	})
+}
+
+// onlyHost ties a volume to a node by its hostname, as local volumes are.
+func onlyHost(node string) *corev1.VolumeNodeAffinity {
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{
+			Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostnameOf(node)},
+		}}}},
+	}}
 }
 
 // volume makes a PV for the time of the test.

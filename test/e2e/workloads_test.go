@@ -33,6 +33,13 @@ func replicaSet(template corev1.PodTemplateSpec) *appsv1.ReplicaSet {
 	}
 }
 
+func replicationController(template corev1.PodTemplateSpec) *corev1.ReplicationController {
+	return &corev1.ReplicationController{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Spec:       corev1.ReplicationControllerSpec{Selector: selector().MatchLabels, Template: &template},
+	}
+}
+
 // statefulSet has a claim template "own", so each pod has a volume own-reader-<i>.
 func statefulSet(replicas int32, template corev1.PodTemplateSpec) *appsv1.StatefulSet {
 	own := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: nodePVC("", "").Spec}
@@ -64,11 +71,12 @@ func cronJob(template corev1.PodTemplateSpec) *batchv1.CronJob {
 // workloads are all kinds of Kubernetes that need a pin, around one template.
 func workloads(template func() corev1.PodTemplateSpec) map[string]runtime.Object {
 	return map[string]runtime.Object{
-		"Deployment":  deployment(1, template()),
-		"ReplicaSet":  replicaSet(template()),
-		"StatefulSet": statefulSet(1, template()),
-		"Job":         job("reader", template()),
-		"CronJob":     cronJob(template()),
-		"Pod":         pod("reader", template()),
+		"Deployment":            deployment(1, template()),
+		"ReplicaSet":            replicaSet(template()),
+		"ReplicationController": replicationController(template()),
+		"StatefulSet":           statefulSet(1, template()),
+		"Job":                   job("reader", template()),
+		"CronJob":               cronJob(template()),
+		"Pod":                   pod("reader", template()),
 	}
 }

@@ -34,7 +34,7 @@ func (c *Cluster) startContainerd(ctx context.Context, node string) error {
 	if err != nil {
 		return c.seeLog(name, err)
 	}
-	for _, archive := range []string{c.appArchive(), c.berthArchive()} {
+	for _, archive := range []string{c.appArchive(), c.berthArchive(BerthVersion)} {
 		if err := c.ctr(ctx, node, "images", "import", archive); err != nil {
 			return fmt.Errorf("import an image into %s: %w", node, err)
 		}

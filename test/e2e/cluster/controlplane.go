@@ -65,6 +65,8 @@ func (c *Cluster) apiServerFlags() []string {
 		// Webhooks are reached at their pods' addresses, as there is no kube-proxy.
 		"--enable-aggregator-routing=true",
 		"--allow-privileged=true",
+		// The big DaemonSet's nodes, volumes and pods are deleted as collections.
+		"--delete-collection-workers=16",
 	}
 }
 

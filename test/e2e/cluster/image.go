@@ -16,29 +16,52 @@ import (
 const (
 	// AppImage is the image of the command app: the tests' containers, and pause.
 	AppImage = "docker.io/berth-e2e/app:1"
-	// BerthImage is the image that deploy/berth.yaml names.
-	BerthImage = "ghcr.io/berth-dev/berth:" + berthVersion
-
-	berthVersion = "v0.1.0"
+	// BerthVersion is the version that deploy/berth.yaml installs.
+	BerthVersion = "v0.1.0"
 )
 
 // buildImages makes the archives that nodes import: Berth's own as `make image`
 // makes it, and the tests'.
 func (c *Cluster) buildImages(ctx context.Context) error {
-	if err := run(ctx, c.Root, "make", "image", "VERSION="+berthVersion, "IMAGE_ARCHES="+runtime.GOARCH); err != nil {
+	if err := c.buildBerth(ctx, BerthVersion); err != nil {
 		return err
-	}
-	if err := os.MkdirAll(c.state(), 0o755); err != nil {
-		return fmt.Errorf("make the state's folder: %w", err)
 	}
 	return writeImage(c.appArchive(), c.program("app"), AppImage)
 }
 
+// ImportBerth builds Berth's image with another version and gives it to the nodes
+// that run.
+func (c *Cluster) ImportBerth(ctx context.Context, version string) error {
+	if err := c.buildBerth(ctx, version); err != nil {
+		return err
+	}
+	for _, node := range c.nodes() {
+		if err := c.ctr(ctx, node, "images", "import", c.berthArchive(version)); err != nil {
+			return fmt.Errorf("import Berth %s into %s: %w", version, node, err)
+		}
+	}
+	return nil
+}
+
+// buildBerth makes the image and keeps a copy: the next `make image` may be another
+// version's.
+func (c *Cluster) buildBerth(ctx context.Context, version string) error {
+	if err := run(ctx, c.Root, "make", "image", "VERSION="+version, "IMAGE_ARCHES="+runtime.GOARCH); err != nil {
+		return err
+	}
+	archive, err := os.ReadFile(filepath.Join(c.Root, "bin", "image", "berth-"+runtime.GOARCH+".tar"))
+	if err != nil {
+		return fmt.Errorf("read Berth's image: %w", err)
+	}
+	if err := os.MkdirAll(c.state(), 0o755); err != nil {
+		return fmt.Errorf("make the state's folder: %w", err)
+	}
+	return os.WriteFile(c.berthArchive(version), archive, 0o644)
+}
+
 func (c *Cluster) appArchive() string { return c.state("app.tar") }
 
-func (c *Cluster) berthArchive() string {
-	return filepath.Join(c.Root, "bin", "image", "berth-"+runtime.GOARCH+".tar")
-}
+func (c *Cluster) berthArchive(version string) string { return c.state("berth-" + version + ".tar") }
 
 // writeImage writes an image of one static program as an archive that containerd
 // imports: one layer, one configuration, and the list of both.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"berth.dev/berth/test/bench/cluster"
+	"berth.dev/berth/test/bench/result"
+	"berth.dev/berth/test/bench/world"
+)
+
+// daemonSetRounds is how often the DaemonSet is applied with and without Berth.
+const daemonSetRounds = 5
+
+// daemonSetWorld has 1,000 nodes, and a claim for each namespace.
+func daemonSetWorld() world.World { return world.World{Nodes: 1_000, Claims: world.Namespaces} }
+
+// runDaemonSet measures how long it takes from a DaemonSet's creation to its
+// last pod's, with the real controller, in namespaces without a webhook, with
+// webhooks that do nothing, and with Berth as shipped.
+func (b *bench) runDaemonSet(ctx context.Context) error {
+	if err := b.buildWebhooks(ctx); err != nil {
+		return err
+	}
+	if err := b.buildCluster(ctx); err != nil {
+		return err
+	}
+	folder, err := b.folder("daemonset")
+	if err != nil {
+		return err
+	}
+	c, err := cluster.New(ctx, b.clusterPrograms(), folder, daemonSetWorld())
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	p, err := newPlace(folder)
+	if err != nil {
+		return err
+	}
+	stop, err := b.startForDaemonSet(ctx, c, p)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	if err := c.StartDaemonSetController(); err != nil {
+		return err
+	}
+	recorder, err := result.Create(b.out, "daemonset", b.machine)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = recorder.Close() }()
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	return b.alternate(ctx, client, recorder)
+}
+
+// daemonSetNames are what the pods of a DaemonSet go through; each has a namespace.
+func daemonSetNames() []string { return []string{"none", "bare-webhook", "berth", "berth-http2"} }
+
+// startForDaemonSet starts the webhooks for their namespaces.
+func (b *bench) startForDaemonSet(ctx context.Context, c *cluster.Cluster, p *place) (stop func(), err error) {
+	var hooks []*hook
+	stop = func() {
+		for _, h := range hooks {
+			h.Stop()
+		}
+	}
+	starts := map[string]func() (*hook, error){
+		"bare-webhook": func() (*hook, error) { return b.startFloor(ctx, p) },
+		"berth":        func() (*hook, error) { return b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig) },
+		"berth-http2":  func() (*hook, error) { return b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig, withHTTP2) },
+	}
+	for n, name := range daemonSetNames() {
+		start := starts[name]
+		if start == nil {
+			continue
+		}
+		h, err := start()
+		if err != nil {
+			return stop, err
+		}
+		hooks = append(hooks, h)
+		if err := c.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: world.Namespace(n), URL: h.url, CA: p.cert.PEM}, true); err != nil {
+			return stop, err
+		}
+	}
+	return stop, nil
+}
+
+// alternate applies the DaemonSet in one namespace after the other, in turns. The first
+// turn of each warms up and is not kept.
+func (b *bench) alternate(ctx context.Context, client kubernetes.Interface, recorder *result.Recorder) error {
+	for round := range daemonSetRounds + 1 {
+		b.say("  DaemonSet, round %d of %d", round, daemonSetRounds)
+		for n, name := range daemonSetNames() {
+			want := func(node int) string { return world.PVCName(n, node) }
+			if name == "none" || name == "bare-webhook" {
+				want = func(int) string { return world.ClaimName(n) }
+			}
+			took, err := daemonSet(ctx, client, n, want)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if round == 0 {
+				continue
+			}
+			values := map[string]float64{"s": took.Seconds(), "pods/s": float64(daemonSetWorld().Nodes) / took.Seconds()}
+			if err := recorder.Record(result.Sample{Case: "daemonset", Contender: name, Round: round, Values: values}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// daemonSet applies a DaemonSet and takes the time until the last of its pods was
+// created, which an informer tells. Every pod must mount what it should.
+func daemonSet(ctx context.Context, client kubernetes.Interface, n int, want func(node int) string) (time.Duration, error) {
+	namespace := world.Namespace(n)
+	sets := client.AppsV1().DaemonSets(namespace)
+	nodes := map[string]string{} // what the pod of each node must mount
+	for node := range daemonSetWorld().Nodes {
+		nodes[world.NodeName(node)] = want(node)
+	}
+	var began time.Time
+	err := cluster.Created(ctx, client, namespace, len(nodes), func() error {
+		began = time.Now()
+		_, err := sets.Create(ctx, reader(namespace, world.ClaimName(n)), metav1.CreateOptions{})
+		return err
+	}, func(pod *corev1.Pod) error {
+		terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+		return mounts(pod, nodes[terms[0].MatchFields[0].Values[0]])
+	})
+	took := time.Since(began)
+	if err != nil {
+		return 0, err
+	}
+	if err := sets.Delete(ctx, "reader", metav1.DeleteOptions{}); err != nil {
+		return 0, fmt.Errorf("delete the DaemonSet: %w", err)
+	}
+	return took, cluster.DeletePods(ctx, client, namespace)
+}
+
+// reader is a DaemonSet whose template is the pod that the other parts create.
+func reader(namespace, claim string) *appsv1.DaemonSet {
+	pod := world.ControllersPod(namespace, claim, "")
+	pod.Spec.Affinity, pod.Spec.Tolerations = nil, nil
+	labels := map[string]string{"app": "reader"}
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod.Spec},
+		},
+	}
+}
