@@ -125,7 +125,7 @@ func (w *scribe) text(s string) {
 	for i, r := range s {
 		switch {
 		case r == '"' || r == '\\' || r < ' ' || r < 0x10000 && w.one(60):
-			fmt.Fprintf(w, `\u%04x`, r)
+			_, _ = fmt.Fprintf(w, `\u%04x`, r)
 		case i == 0 && w.one(300):
 			w.WriteString("\xff")
 		default:

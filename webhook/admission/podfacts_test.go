@@ -126,8 +126,8 @@ func TestAFactThatStandsTwiceIsRefused(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			original := `"` + field + `":` + text
 			require.Contains(t, everyFact, original)
-			for _, again := range []string{"null", strings.TrimRight(text, `{["claimName":`)} {
-				if again == "" || again != "null" && !json.Valid([]byte(again)) {
+			for _, again := range []string{"null", text} {
+				if !json.Valid([]byte(again)) { // the beginning of an object or a list
 					continue
 				}
 				twice := strings.Replace(everyFact, original, `"`+field+`":`+again+`,`+original, 1)

@@ -223,12 +223,12 @@ func (s *Scanner) unexpected(where string) {
 
 // badLiteral fails on what is none of JSON's literals, in the library's words.
 func (s *Scanner) badLiteral() {
-	var any any
+	var literal any
 	end := s.at
 	for end < len(s.data) && !delimits(s.data[end]) {
 		end++
 	}
-	err := kjson.UnmarshalCaseSensitivePreserveInts(s.data[s.at:end], &any)
+	err := kjson.UnmarshalCaseSensitivePreserveInts(s.data[s.at:end], &literal)
 	if err == nil {
 		err = fmt.Errorf("invalid character %q looking for beginning of value", rune(s.data[s.at]))
 	}
@@ -237,7 +237,7 @@ func (s *Scanner) badLiteral() {
 
 // wrongType fails because the value at hand is of another type than asked for.
 func (s *Scanner) wrongType() {
-	what := ""
+	var what string
 	switch c := s.kind(); {
 	case c == '"':
 		what = "string"
