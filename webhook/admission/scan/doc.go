@@ -3,7 +3,8 @@
 // the API server's decoder (sigs.k8s.io/json: names are case-sensitive, null is
 // absence, bytes that are no UTF-8 become U+FFFD), but for one thing: a field that
 // is asked for and stands twice is an error, not the last one's value. What is
-// skipped must be whole, its brackets must match, and that is all that is looked at.
+// skipped must be whole, its brackets must match, and that is all that is looked at. A
+// text with absurdly many items in the lists that are asked for is not read.
 //
 // An object is read by a loop, and an array likewise:
 //

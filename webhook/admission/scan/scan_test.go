@@ -93,6 +93,7 @@ func TestWhatIsRead(t *testing.T) {
 		"if a string that nobody reads is of any length":  {`{"x":"` + strings.Repeat("x", 31) + `","name":"a"}`, facts{Name: "a"}},
 		"if a string that nobody reads ends in an escape": {`{"x":"1234567\\","y":"12345678\"","name":"a"}`, facts{Name: "a"}},
 		"if a name stands in two objects":                 {`{"name":"a","in":{"name":"b"}}`, facts{Name: "a", In: &inner{"b"}}},
+		"if a list that nobody reads is endless":          {`{"x":[` + strings.Repeat("{},", 200_000) + `{}],"name":"a"}`, facts{Name: "a"}},
 		"if what nobody reads is as deep as may be":       {`{"x":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `,"name":"a"}`, facts{Name: "a"}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -131,6 +132,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		"if a control character stands in a string":    {"{\"name\":\"a\nb\"}", "invalid character"},
 		"if an escape is none":                         {`{"name":"\x"}`, "invalid character"},
 		"if brackets don't match in what nobody reads": {`{"x":[}],"name":"a"}`, "brackets do not match"},
+		"if a list has absurdly many items":            {`{"list":[` + strings.Repeat(`"",`, 100_000) + `""]}`, "its lists have more than 100000 items"},
 		"if what nobody reads is too deep":             {`{"x":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + `}`, "exceeded max depth"},
 	} {
 		t.Run(what, func(t *testing.T) {

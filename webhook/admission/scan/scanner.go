@@ -12,6 +12,14 @@ import (
 // framesMax is how deep the objects and arrays may be that a caller goes into.
 const framesMax = 16
 
+// itemsMax is how many items of arrays are handed out of one text. An item of three
+// bytes can be fifty in memory, and a pod comes from anybody: one of the largest that
+// the API server takes would need a hundred megabytes.
+const itemsMax = 100_000
+
+// errItems says that there are more.
+var errItems = fmt.Errorf("its lists have more than %d items", itemsMax)
+
 // errTruncated says that the text ends too early, in the words of encoding/json.
 var errTruncated = errors.New("unexpected end of JSON input")
 
@@ -22,6 +30,7 @@ type Scanner struct {
 	at     int // the next byte to be read
 	err    error
 	key    []byte // of the field at hand, unescaped
+	items  int    // handed out
 	frames [framesMax]frame
 	depth  int
 }
@@ -115,6 +124,9 @@ func (s *Scanner) Item() bool {
 		return false
 	}
 	s.key = nil
+	if s.items++; s.items > itemsMax {
+		s.fail(errItems)
+	}
 	return s.err == nil
 }
 
