@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"fmt"
 
 	"berth.dev/berth/webhook/admission/scan"
@@ -21,15 +22,15 @@ func parseWorkload(k workloadKind, raw []byte) (*workload, error) {
 	w := &workload{kind: k}
 	raw, err := theObject(raw)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	if err := w.readMetadata(raw); err != nil {
-		return nil, err
+		return w, err
 	}
 	for _, path := range k.templates {
 		found, err := findTemplates(raw, path)
 		if err != nil {
-			return nil, err
+			return w, err
 		}
 		w.templates = append(w.templates, found...)
 	}
@@ -79,23 +80,25 @@ type suspendable struct {
 func decideWorkload(req *Request, r *claim.Reads) Decision {
 	k := workloadKindOf(req.Group, req.Resource)
 	w, err := parseWorkload(k, req.Object)
-	if err != nil {
-		if k.version == "" { // what Berth does not know well it does not judge
-			return Decision{}
-		}
-		return invalid(req, err)
-	}
 	req.GenerateName = w.metadata.generateName
-	if w.metadata.deleting {
+	switch {
+	case w.metadata.deleting:
 		return Decision{} // finalizers must never get stuck
+	case err != nil && k.version == "" && !errors.As(err, new(scan.Refusal)):
+		return Decision{} // what Berth does not know well it does not judge
+	case err != nil:
+		return invalid(req, err)
 	}
 	found := judgement{}
 	if req.Operation == "UPDATE" {
 		old, err := parseWorkload(k, req.OldObject)
-		if err != nil || sameTemplates(old.templates, w.templates) {
+		switch {
+		case errors.As(err, new(scan.Refusal)): // nobody can tell what it had, so it had nothing
+		case err != nil || sameTemplates(old.templates, w.templates):
 			return Decision{} // scaling and status must never get stuck
+		default:
+			found.before = old.judge(req.Namespace, r).findings
 		}
-		found.before = old.judge(req.Namespace, r).findings
 	}
 	found.add(w.judge(req.Namespace, r))
 	return w.verdict(found)

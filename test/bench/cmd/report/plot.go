@@ -12,7 +12,7 @@ import (
 // The plot's measures, in pixels.
 const (
 	plotWidth, plotHeight    = 640, 360
-	left, right, top, bottom = 70, 150, 20, 50
+	left, right, top, bottom = 90, 150, 20, 50
 )
 
 // point is a cluster's size and what a review cost there, in microseconds.
