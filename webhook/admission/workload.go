@@ -84,7 +84,7 @@ func decideWorkload(req *Request, r *claim.Reads) Decision {
 	switch {
 	case w.metadata.deleting:
 		return Decision{} // finalizers must never get stuck
-	case err != nil && k.version == "" && !errors.As(err, new(scan.Refusal)):
+	case err != nil && k.version == "" && !errors.As(err, new(scan.RefusalError)):
 		return Decision{} // what Berth does not know well it does not judge
 	case err != nil:
 		return invalid(req, err)
@@ -93,7 +93,7 @@ func decideWorkload(req *Request, r *claim.Reads) Decision {
 	if req.Operation == "UPDATE" {
 		old, err := parseWorkload(k, req.OldObject)
 		switch {
-		case errors.As(err, new(scan.Refusal)): // nobody can tell what it had, so it had nothing
+		case errors.As(err, new(scan.RefusalError)): // nobody can tell what it had, so it had nothing
 		case err != nil || sameTemplates(old.templates, w.templates):
 			return Decision{} // scaling and status must never get stuck
 		default:

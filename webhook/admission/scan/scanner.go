@@ -17,15 +17,15 @@ const framesMax = 16
 // the API server takes would need a hundred megabytes.
 const itemsMax = 100_000
 
-// Refusal is why a text that the API server could read is not read: a field that is
+// RefusalError is why a text that the API server could read is not read: a field that is
 // asked for stands twice, or lists are absurdly long.
-type Refusal string
+type RefusalError string
 
 // Error is one line.
-func (r Refusal) Error() string { return string(r) }
+func (r RefusalError) Error() string { return string(r) }
 
 // errItems says that there are more.
-var errItems = Refusal(fmt.Sprintf("its lists have more than %d items", itemsMax))
+var errItems = RefusalError(fmt.Sprintf("its lists have more than %d items", itemsMax))
 
 // errTruncated says that the text ends too early, in the words of encoding/json.
 var errTruncated = errors.New("unexpected end of JSON input")
@@ -187,7 +187,7 @@ func (s *Scanner) Once(n uint) {
 }
 
 // Twice fails because the field at hand stands twice.
-func (s *Scanner) Twice() { s.fail(Refusal(s.path() + " stands there twice")) }
+func (s *Scanner) Twice() { s.fail(RefusalError(s.path() + " stands there twice")) }
 
 // End fails if anything but space follows.
 func (s *Scanner) End() {
