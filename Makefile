@@ -8,6 +8,11 @@ SHELL := /usr/bin/env bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO ?= go
+# One way to build for all that is built here, or every dependency is compiled once
+# for each way. The race detector alone needs cgo.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+GO_RACE := CGO_ENABLED=1 $(GO) test -race
 BIN := bin/berth
 SOURCES := $(shell find cmd webhook certs -name '*.go' -not -name '*_test.go') go.mod go.sum
 FUZZTIME ?= 60s
@@ -31,7 +36,7 @@ bin/version bin/image/version: FORCE
 FORCE:
 
 $(BIN): $(SOURCES) bin/version
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
+	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
 
 .PHONY: demo
 demo: $(BIN) ## see it decide: a real HTTPS webhook, reviews posted with curl, no cluster
@@ -45,7 +50,7 @@ IMAGE ?= ghcr.io/berth-dev/berth
 IMAGE_ARCHES ?= amd64 arm64
 
 bin/image/%/berth: $(SOURCES) bin/image/version
-	GOOS=linux GOARCH=$* CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
+	GOOS=linux GOARCH=$* $(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/berth
 
 .PHONY: image
 image: $(foreach arch,$(IMAGE_ARCHES),bin/image/$(arch)/berth) ## the image for each platform, as OCI archives in bin/image (needs buildah)
@@ -53,15 +58,15 @@ image: $(foreach arch,$(IMAGE_ARCHES),bin/image/$(arch)/berth) ## the image for 
 
 .PHONY: test
 test: ## all tests that need no cluster, with the race detector
-	$(GO) test -race -timeout 15m ./...
+	$(GO_RACE) -timeout 15m ./...
 
 .PHONY: cluster
 cluster: ## a real cluster on this machine, with Berth installed (Linux, root; first build 12 minutes)
-	cd test/e2e && CGO_ENABLED=0 $(GO) run ./cmd/cluster up
+	cd test/e2e && $(GO) run ./cmd/cluster up
 
 .PHONY: cluster-down
 cluster-down: ## stop that cluster
-	cd test/e2e && CGO_ENABLED=0 $(GO) run ./cmd/cluster down
+	cd test/e2e && $(GO) run ./cmd/cluster down
 
 .PHONY: e2e
 e2e: cluster ## the roads that only a real cluster can prove, on that cluster, and the soak beside them
@@ -69,11 +74,11 @@ e2e: cluster ## the roads that only a real cluster can prove, on that cluster, a
 
 .PHONY: soak
 soak: cluster ## SOAK (10m) of mixed load on a Berth of its own, which must not grow
-	cd test/e2e && SOAK=$(SOAK) CGO_ENABLED=0 $(GO) test -tags e2e -count=1 -timeout 90m -run '^TestSoak$$' -v .
+	cd test/e2e && SOAK=$(SOAK) $(GO) test -tags e2e -count=1 -timeout 90m -run '^TestSoak$$' -v .
 
 .PHONY: bench
 bench: ## measure against every other way to do it, and write the README's table (PARTS="bytes https api scale daemonset storm")
-	cd test/bench && CGO_ENABLED=0 $(GO) run ./cmd/bench $(PARTS)
+	cd test/bench && $(GO) run ./cmd/bench $(PARTS)
 	cd test/bench && $(GO) run ./cmd/report -results ../../bin/bench -svg growth.svg -into ../../README.md
 
 .PHONY: fuzz
@@ -89,7 +94,7 @@ lint: ## gofmt, vet and golangci-lint
 	$(GO) vet ./...
 	cd test/deploy && $(GO) vet ./...
 	cd test/monitoring && $(GO) vet ./...
-	cd test/e2e && CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	cd test/e2e && $(GO) vet -tags e2e ./...
 	cd test/bench && $(GO) vet ./...
 	cd test/bench/decoders && $(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
@@ -100,7 +105,7 @@ verify: $(BIN) ## what is generated or repeated is up to date: go.mod, goldens, 
 	$(GO) mod verify
 	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/ ./test/rooms
 	$(HELM) lint --strict deploy/chart
-	cd test/deploy && BERTH=$(CURDIR)/$(BIN) $(GO) test -race -count=1 -timeout 15m ./...
+	cd test/deploy && BERTH=$(CURDIR)/$(BIN) $(GO_RACE) -count=1 -timeout 15m ./...
 	cd test/monitoring && $(GO) test -timeout 15m ./...
 	cd test/bench && $(GO) test ./...
 	cd test/bench/decoders && $(GO) test ./...

@@ -25,7 +25,8 @@ func run(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	berth = filepath.Join(dir, "berth")
 	var output bytes.Buffer
-	build := exec.Command("go", "build", "-o", berth, "berth.dev/berth/cmd/berth")
+	build := exec.Command("go", "build", "-trimpath", "-o", berth, "berth.dev/berth/cmd/berth")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stdout, build.Stderr = &output, &output
 	if err := build.Run(); err != nil {
 		fmt.Fprintf(os.Stderr, "build berth: %v\n%s", err, output.Bytes())

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -28,14 +29,15 @@ func budget(query string) time.Duration {
 
 // timeoutOf is the "timeout" parameter of a raw query, 0 if there is none to go by.
 func timeoutOf(query string) time.Duration {
-	if query == "" {
-		return 0
+	value, alone := strings.CutPrefix(query, "timeout=") // as the API server writes it
+	if !alone || strings.ContainsAny(value, "&;%+") {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return 0
+		}
+		value = values.Get("timeout")
 	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return 0
-	}
-	timeout, err := time.ParseDuration(values.Get("timeout"))
+	timeout, err := time.ParseDuration(value)
 	if err != nil {
 		return 0
 	}

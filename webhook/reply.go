@@ -6,12 +6,18 @@ import (
 	"strings"
 )
 
+// Headers of every review, made once. Nobody may write to them.
+var (
+	typeJSON = []string{"application/json"}
+	noSniff  = []string{"nosniff"}
+)
+
 // writeReview answers with an AdmissionReview.
 func writeReview(w http.ResponseWriter, answer []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(answer)))
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(answer))}
+	h["X-Content-Type-Options"] = noSniff
 	w.WriteHeader(http.StatusOK)
 	// A client that is gone can't be told; nothing is left to do for it.
 	_, _ = w.Write(answer)

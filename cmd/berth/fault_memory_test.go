@@ -38,7 +38,9 @@ const (
 func TestHostileClientsLeaveMemoryAsItWasAndOthersServed(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "berth")
-	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	file := largeClusterFile(t, 200, 50)
 	for name, attack := range map[string]func(*attacked){

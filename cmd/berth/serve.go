@@ -44,6 +44,7 @@ func (o *serveOptions) run(ctx context.Context, rules *claim.Rules, stderr io.Wr
 	log := o.log.logger(stderr)
 	klog.SetSlogLogger(slog.New(klogHandler{log.Handler()})) // client-go logs through klog, and so do its error handlers
 	log.Info("berth starts", "version", berthVersion())
+	giveGarbageRoom()
 	server, jobs, err := o.assemble(rules, log)
 	if err != nil {
 		return err

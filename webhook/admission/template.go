@@ -2,7 +2,6 @@ package admission
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,79 +12,61 @@ import (
 
 // template is one pod template of a workload.
 type template struct {
-	path        string // where it stands, for people: spec.template
-	raw         []byte
-	pod         *pod // its metadata and spec
+	path string // where it stands, for people: spec.template
+	raw  []byte
+	pod  *pod // its metadata and spec
+	// tolerations are read of those that have a pod on every node: nobody else asks.
 	tolerations []corev1.Toleration
 }
 
-// findTemplates finds the pod templates at a path. What is not there, or is
-// null, is no template: a Rollout may refer to a Deployment's.
-func findTemplates(object []byte, path string) ([]template, error) {
-	found := []template{{raw: object}}
-	for step := range strings.SplitSeq(path, ".") {
-		var next []template
-		for _, t := range found {
-			below, err := t.step(step)
-			if err != nil {
-				return nil, err
-			}
-			next = append(next, below...)
-		}
-		found = next
+// findTemplates finds the pod templates at a path: field names, and * for each item of
+// a list. What is not there, or is null, is no template: a Rollout may refer to a
+// Deployment's.
+func findTemplates(k workloadKind, object []byte, path string) ([]template, error) {
+	s := scan.New(object)
+	var found []template
+	descend(&s, "", path, func(t template) { found = append(found, t) })
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
 	for i := range found {
-		if err := found[i].decode(); err != nil {
+		if err := found[i].decode(k); err != nil {
 			return nil, fmt.Errorf("%s: %w", found[i].path, err)
 		}
 	}
 	return found, nil
 }
 
-// step goes one step down: to a field, or with * to each item of a list.
-func (t template) step(name string) ([]template, error) {
-	s := scan.New(t.raw)
-	var below []template
-	if name == "*" {
-		below = t.items(&s)
-	} else {
-		below = t.field(&s, name)
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", cmp.Or(t.path, "the object"), err)
-	}
-	return below, nil
-}
-
-func (t template) field(s *scan.Scanner, name string) []template {
-	var found []template
-	for s.Object(); s.Next(); {
-		if string(s.Key()) != name {
-			s.Skip()
-			continue
-		}
-		s.Once(0)
+// descend goes down from the value at hand, which stands at a place, and gives what
+// it finds at the end of the path.
+func descend(s *scan.Scanner, place, path string, found func(template)) {
+	step, rest, _ := strings.Cut(path, ".")
+	switch step {
+	case "":
 		if raw := s.Raw(); !isNull(raw) {
-			found = append(found, template{path: strings.TrimPrefix(t.path+"."+name, "."), raw: raw})
+			found(template{path: place, raw: raw})
+		}
+	case "*":
+		s.Array()
+		for i := 0; s.Item(); i++ {
+			descend(s, fmt.Sprintf("%s[%d]", place, i), rest, found)
+		}
+	default:
+		for s.Object(); s.Next(); {
+			if string(s.Key()) != step {
+				s.Skip()
+				continue
+			}
+			s.Once(0)
+			descend(s, strings.TrimPrefix(place+"."+step, "."), rest, found)
 		}
 	}
-	return found
-}
-
-func (t template) items(s *scan.Scanner) []template {
-	var found []template
-	s.Array()
-	for i := 0; s.Item(); i++ {
-		if raw := s.Raw(); !isNull(raw) {
-			found = append(found, template{path: fmt.Sprintf("%s[%d]", t.path, i), raw: raw})
-		}
-	}
-	return found
 }
 
 // decode reads the template as the pod that it will be.
-func (t *template) decode() (err error) {
-	if t.pod, err = decodePod(t.raw); err != nil || t.pod.spec.tolerations == nil {
+func (t *template) decode(k workloadKind) (err error) {
+	t.pod, err = decodePod(t.raw)
+	if err != nil || k.placing != onEveryNode || t.pod.spec.tolerations == nil {
 		return err
 	}
 	return unmarshal(t.pod.spec.tolerations, &t.tolerations)

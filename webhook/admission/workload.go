@@ -28,7 +28,7 @@ func parseWorkload(k workloadKind, raw []byte) (*workload, error) {
 		return w, err
 	}
 	for _, path := range k.templates {
-		found, err := findTemplates(raw, path)
+		found, err := findTemplates(k, raw, path)
 		if err != nil {
 			return w, err
 		}

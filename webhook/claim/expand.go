@@ -85,7 +85,7 @@ func (t *Template) problems(rules *Rules, nodes int) []error {
 	if !IsClaimName(t.Claim) {
 		errs = append(errs, fmt.Errorf("claim %q is no label value, so no PVC can be labelled with it", cut(t.Claim)))
 	}
-	if revision := labelRevision(t.Revision); len(validation.IsValidLabelValue(revision)) > 0 {
+	if revision := labelRevision(t.Revision); !IsLabelValue(revision) {
 		errs = append(errs, fmt.Errorf("revision %q is no label value, so no PVC can be labelled with it", cut(t.Revision)))
 	}
 	switch {
@@ -121,7 +121,7 @@ func (t *Template) labels(keys *Keys, node string) map[string]string {
 	labels := cloned(t.Labels)
 	labels[keys.Claim] = t.Claim
 	delete(labels, keys.Node)
-	if fitsLabel(node) {
+	if IsLabelValue(node) {
 		labels[keys.Node] = node
 	}
 	if t.Revision != "" {
@@ -141,7 +141,7 @@ func (t *Template) annotations(keys *Keys, node string) map[string]string {
 		annotations[AnnSelectedNode] = node
 	}
 	delete(annotations, keys.Node) // it would win over the label
-	if !fitsLabel(node) {
+	if !IsLabelValue(node) {
 		annotations[keys.Node] = node
 	}
 	return annotations
@@ -153,8 +153,6 @@ func cloned(m map[string]string) map[string]string {
 	}
 	return maps.Clone(m)
 }
-
-func fitsLabel(node string) bool { return len(validation.IsValidLabelValue(node)) == 0 }
 
 // labelRevision is a revision as a label value, and in a name. A digest is cut
 // as operators cut it, and still matches, as a prefix.

@@ -106,5 +106,5 @@ func nameProblem(name string) string {
 // IsClaimName tells whether a claimName can be a node-local claim: it must be
 // a label value.
 func IsClaimName(name string) bool {
-	return name != "" && len(name) <= validation.LabelValueMaxLength && len(validation.IsValidLabelValue(name)) == 0
+	return isName(name)
 }

@@ -179,14 +179,13 @@ func admitsAny(r *Reads, terms []term, node string) bool {
 
 // misfit warns of a pinned node that fails a requirement today; "" if it fits.
 func misfit(r *Reads, p Placement, name string) string {
-	if len(p.NodeSelector) == 0 && (p.Required == nil || !hasExpressions(p.Required)) {
-		return ""
-	}
-	if p.size() > fitnessMax {
+	expressions := p.Required != nil && hasExpressions(p.Required)
+	if len(p.NodeSelector) == 0 && !expressions || p.size() > fitnessMax {
 		return ""
 	}
 	node := r.Node(name)
-	if node == nil || newFitness(p).of(node) {
+	switch {
+	case node == nil, !expressions && node.bears(p.NodeSelector), newFitness(p).of(node):
 		return ""
 	}
 	return fmt.Sprintf("node %q does not match the pod's nodeSelector or node affinity today", name)
@@ -226,10 +225,26 @@ func (p Placement) size() int {
 	size := 1 + len(p.NodeSelector)
 	if p.Required != nil {
 		for _, t := range p.Required.NodeSelectorTerms {
-			for _, q := range slices.Concat(t.MatchExpressions, t.MatchFields) {
-				size += 1 + len(q.Values)
-			}
+			size += sizeOf(t.MatchExpressions) + sizeOf(t.MatchFields)
 		}
 	}
 	return size
+}
+
+func sizeOf(requirements []corev1.NodeSelectorRequirement) int {
+	size := 0
+	for _, q := range requirements {
+		size += 1 + len(q.Values)
+	}
+	return size
+}
+
+// bears tells whether a Node has all of these labels.
+func (n *Node) bears(labels map[string]string) bool {
+	for key, value := range labels {
+		if got, has := n.Labels[key]; !has || got != value {
+			return false
+		}
+	}
+	return true
 }

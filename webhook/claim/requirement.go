@@ -152,7 +152,7 @@ func newBase(selector map[string]string) base {
 	b := base{byKey: make(map[string]*keyed, len(selector))}
 	for key, value := range selector {
 		b.byKey[key] = &keyed{in: sets.New(value), above: math.MinInt64, below: math.MaxInt64}
-		if overlong(key, value) || len(validation.IsValidLabelValue(value)) > 0 || len(validation.IsQualifiedName(key)) > 0 {
+		if !IsLabelKey(key) || !IsLabelValue(value) {
 			b.impossible = true
 		}
 	}

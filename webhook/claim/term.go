@@ -60,6 +60,9 @@ func newTerm(api corev1.NodeSelectorTerm, with base, keys *Keys) (term, bool) {
 // together its cost grows with their square.
 func parses(api corev1.NodeSelectorTerm) bool {
 	for i, q := range api.MatchExpressions {
+		if listsValues(&q) {
+			continue
+		}
 		if overlong(q.Key, q.Values...) {
 			return false
 		}
@@ -69,6 +72,13 @@ func parses(api corev1.NodeSelectorTerm) bool {
 		}
 	}
 	return !slices.ContainsFunc(api.MatchFields, func(f corev1.NodeSelectorRequirement) bool { return !fieldParses(f) })
+}
+
+// listsValues tells whether a requirement is as nearly all are: In or NotIn, with a
+// key and values that labels can have. It parses (labels.NewRequirement).
+func listsValues(q *corev1.NodeSelectorRequirement) bool {
+	return (q.Operator == corev1.NodeSelectorOpIn || q.Operator == corev1.NodeSelectorOpNotIn) &&
+		len(q.Values) > 0 && IsLabelKey(q.Key) && !slices.ContainsFunc(q.Values, func(value string) bool { return !IsLabelValue(value) })
 }
 
 // fieldParses is the rule of nodeSelectorRequirementsAsFieldSelector, in the same

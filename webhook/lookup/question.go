@@ -53,7 +53,7 @@ func subject(q claim.Question) string {
 func (l *Live) canExist(q claim.Question) bool {
 	switch q.Kind {
 	case claim.AskNodesByLabel:
-		return len(validation.IsQualifiedName(q.Name)) == 0 && len(q.Value) <= validation.LabelValueMaxLength && len(validation.IsValidLabelValue(q.Value)) == 0
+		return claim.IsLabelKey(q.Name) && claim.IsLabelValue(q.Value)
 	case claim.AskClaim:
 		return isNamespace(q.Namespace) && claim.IsClaimName(q.Name)
 	case claim.AskPVC:

@@ -16,7 +16,7 @@ import (
 )
 
 // daemonSetRounds is how often the DaemonSet is applied with and without Berth.
-const daemonSetRounds = 5
+const daemonSetRounds = 10
 
 // daemonSetWorld has 1,000 nodes, and a claim for each namespace.
 func daemonSetWorld() world.World { return world.World{Nodes: 1_000, Claims: world.Namespaces} }

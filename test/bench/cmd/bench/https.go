@@ -24,6 +24,8 @@ const (
 	// withHTTP2 is a flag of all servers. Without it they speak HTTP/1.1 alone, as
 	// Berth is shipped and Kubebuilder sets up its managers.
 	withHTTP2 = "--http2"
+	// The bare servers: one reads the body, the other has json.Valid look at it, too.
+	bare, bareValid = "floor", "floor-valid"
 )
 
 // runHTTPS measures the servers as they are, in processes of their own.
@@ -66,7 +68,7 @@ type contenderHook struct {
 	*hook
 }
 
-// startForHTTPS starts all three over the same world.
+// startForHTTPS starts all over the same world.
 func (b *bench) startForHTTPS(ctx context.Context, folder string) (hooks []contenderHook, stop func(), err error) {
 	stop = func() {
 		for _, h := range hooks {
@@ -98,12 +100,16 @@ func (b *bench) startForHTTPS(ctx context.Context, folder string) (hooks []conte
 		return hooks, stop, err
 	}
 	h, err = b.startFloor(ctx, p, withHTTP2)
-	return hooks, stop, add("floor", h, err)
+	if err := add(bare, h, err); err != nil {
+		return hooks, stop, err
+	}
+	h, err = b.startFloor(ctx, p, withHTTP2, "--valid")
+	return hooks, stop, add(bareValid, h, err)
 }
 
 // measureHTTPS gives each contender its turn with a review, over both protocols.
 func measureHTTPS(ctx context.Context, hooks []contenderHook, r world.Review, round int, recorder *result.Recorder) error {
-	size := 0 // of Berth's answer, which the floor copies
+	size := 0 // of Berth's answer, which the bare servers copy
 	for _, h := range hooks {
 		answer, err := h.checked(ctx, r, size)
 		if err != nil {
@@ -134,10 +140,12 @@ func measureHTTPS(ctx context.Context, hooks []contenderHook, r world.Review, ro
 // closedLoop is how a protocol is put under load.
 type closedLoop func(ctx context.Context, target load.Target, body []byte, together int, round time.Duration, check load.Check) (load.Result, error)
 
-// at is the target; the floor's path tells the size of its answer.
+func (h *contenderHook) isBare() bool { return h.name == bare || h.name == bareValid }
+
+// at is the target; a bare server's path tells the size of its answer.
 func (h *contenderHook) at(size int) load.Target {
 	target := h.Target
-	if h.name == "floor" {
+	if h.isBare() {
 		target.Path = filepath.Join(target.Path, strconv.Itoa(size))
 	}
 	return target
@@ -151,7 +159,7 @@ func (h *contenderHook) checked(ctx context.Context, r world.Review, size int) (
 	}
 	defer func() { _ = conn.Close() }()
 	answer, err := conn.Do(conn.Request(r.Body))
-	if err != nil || h.name == "floor" {
+	if err != nil || h.isBare() {
 		return answer, err
 	}
 	return answer, r.Check(answer)

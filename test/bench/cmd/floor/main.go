@@ -2,13 +2,15 @@
 // body of a request and writes a constant answer. The last part of the path is the
 // size of that answer in bytes; with "mutate" or "validate" there, the answer allows
 // what is asked, and with "mutate" it has a patch as Berth's, which changes nothing that
-// counts: so that an API server can be given the least of webhooks.
+// counts: so that an API server can be given the least of webhooks. With --valid it has
+// the standard library check the body: the least that reading JSON costs anybody.
 package main
 
 import (
 	"bytes"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,13 +27,14 @@ func main() {
 	cert := flag.String("cert", "", "file of the certificate")
 	key := flag.String("key", "", "file of its key")
 	http2 := flag.Bool("http2", false, "speak HTTP/2, too")
+	valid := flag.Bool("valid", false, "check that bodies are JSON")
 	flag.Parse()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(*http2)
 	server := &http.Server{
 		Protocols: protocols,
-		Addr:      *address, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 5 * time.Second,
+		Addr:      *address, Handler: answer(*valid), ReadHeaderTimeout: 5 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
 	if err := server.ListenAndServeTLS(*cert, *key); !errors.Is(err, http.ErrServerClosed) {
@@ -40,21 +43,28 @@ func main() {
 	}
 }
 
-// answer reads the body into memory, as whoever wants to look at it must.
-func answer(w http.ResponseWriter, r *http.Request) {
-	body := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
-	if _, err := io.Copy(body, r.Body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+// answer reads the body into memory, as whoever wants to look at it must, and has the
+// standard library look whether it is JSON, if that is wanted.
+func answer(valid bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
+		if _, err := io.Copy(body, r.Body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if valid && !json.Valid(body.Bytes()) {
+			http.Error(w, "the body is no JSON", http.StatusBadRequest)
+			return
+		}
+		text, err := answerTo(path.Base(r.URL.Path), body.Bytes())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		_, _ = w.Write(text) // a client that is gone can't be told
 	}
-	text, err := answerTo(path.Base(r.URL.Path), body.Bytes())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // a client that is gone can't be told
 }
 
 // answerTo is the answer that the last part of the path asks for. The first uid in a

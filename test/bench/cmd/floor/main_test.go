@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -37,5 +39,18 @@ func TestAnswersHaveTheSizeThatIsAskedFor(t *testing.T) {
 	for _, bad := range []string{"", "-1", "x"} {
 		_, err := answerTo(bad, nil)
 		assert.Error(t, err, bad)
+	}
+}
+
+func TestBodiesAreCheckedIfThatIsWanted(t *testing.T) {
+	for body, codes := range map[string]map[bool]int{
+		`{"a":1}`: {false: http.StatusOK, true: http.StatusOK},
+		`{"a":`:   {false: http.StatusOK, true: http.StatusBadRequest},
+	} {
+		for valid, code := range codes {
+			w := httptest.NewRecorder()
+			answer(valid)(w, httptest.NewRequest(http.MethodPost, "/5", strings.NewReader(body)))
+			assert.Equal(t, code, w.Code, body)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func (d *data) writeBytes(out *strings.Builder) {
 }
 
 func (d *data) writeHTTPS(out *strings.Builder) {
-	head(out, "protocol, review", "Berth", "the common way", "bare server", "Berth : bare", "Berth : common way", "CPU a request: Berth, common way, bare", "p99: Berth, common way, bare")
+	head(out, "protocol, review", "Berth", "the common way", "bare server", "bare with `json.Valid`", "Berth : bare", "bare with `json.Valid` : bare", "Berth : common way", "CPU a request: Berth, common way, bare", "p99: Berth, common way, bare")
 	for _, c := range cases(d.https) {
 		of := func(name, unit string) result.Summary { return result.Of(d.https, c, name, unit) }
 		rate := func(name string) result.Summary { return of(name, "req/s") }
@@ -84,8 +84,8 @@ func (d *data) writeHTTPS(out *strings.Builder) {
 			}
 			return strings.Join(cells, ", ")
 		}
-		line(out, c, perSecond(rate("berth")), perSecond(rate("common-way")), perSecond(rate("floor")),
-			percent(rate("berth").Median/rate("floor").Median), ratio(rate("berth").Median, rate("common-way").Median), three("cpu-s/req"), three("p99-s"))
+		line(out, c, perSecond(rate("berth")), perSecond(rate("common-way")), perSecond(rate("floor")), perSecond(rate("floor-valid")),
+			percent(rate("berth").Median/rate("floor").Median), percent(rate("floor-valid").Median/rate("floor").Median), ratio(rate("berth").Median, rate("common-way").Median), three("cpu-s/req"), three("p99-s"))
 	}
 }
 
