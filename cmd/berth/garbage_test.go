@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -38,7 +37,6 @@ func TestGarbageHasRoomAsTheHeapGrowsAndShrinks(t *testing.T) {
 	runtime.GC()
 	require.Eventually(t, func() bool { return percent() == usualGarbage }, waitFor, tick, "a large heap")
 	runtime.KeepAlive(alive)
-	alive = nil
 	require.Eventually(t, func() bool { runtime.GC(); return percent() > usualGarbage }, waitFor, tick, "a small heap")
 }
 
@@ -51,7 +49,7 @@ func TestServeGivesGarbageRoomUnlessGOGCIsSet(t *testing.T) {
 			t.Setenv("GOGC", c.gogc)
 			p := serve(t, "--cluster-file="+clusterFile(t))
 			_, text := p.get(t, "/metrics")
-			assert.Regexp(t, regexp.MustCompile(`(?m)^go_gc_gogc_percent `+c.want+`$`), text)
+			assert.Regexp(t, `(?m)^go_gc_gogc_percent `+c.want+`$`, text)
 		})
 	}
 }

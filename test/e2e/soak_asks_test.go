@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -99,8 +102,25 @@ func podAsk(namespace, claim, node string) []byte {
 	return body
 }
 
-// stormCount counts what was done to PVCs.
-type stormCount struct{ made, failed atomic.Int64 }
+// stormCount counts what was done to PVCs, and what was not by the API server's reason.
+type stormCount struct {
+	made   atomic.Int64
+	mu     sync.Mutex
+	failed map[string]int
+}
+
+func (c *stormCount) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed[cmp.Or(string(apierrors.ReasonForError(err)), err.Error())]++
+}
+
+// String tells of both.
+func (c *stormCount) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d changes, failed: %v", c.made.Load(), c.failed)
+}
 
 // storm changes twenty PVCs of one claim, twenty times a second, until the test
 // ends: annotations mostly, now and then the node, and each is deleted and made again.
@@ -111,7 +131,7 @@ func (n *namespace) storm() *stormCount {
 	config.QPS, config.Burst = 100, 100
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(n.t, err)
-	count, done := &stormCount{}, make(chan struct{})
+	count, done := &stormCount{failed: map[string]int{}}, make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	n.t.Cleanup(func() { cancel(); <-done })
 	go func() {
@@ -125,7 +145,7 @@ func (n *namespace) storm() *stormCount {
 			case <-every.C:
 			}
 			if err := n.change(ctx, client, i); err != nil && ctx.Err() == nil {
-				count.failed.Add(1)
+				count.fail(err)
 				continue
 			}
 			count.made.Add(1)

@@ -46,7 +46,7 @@ func TestSoak(t *testing.T) {
 	samples := b.sampleWhile(t, l, duration)
 	l.stop()
 	l.report(t)
-	t.Logf("PVCs: %d changes, %d failed", changes.made.Load(), changes.failed.Load())
+	t.Logf("PVCs: %s", changes)
 	assert.Greater(t, changes.made.Load(), int64(duration/time.Second), "the informers were kept busy")
 	l.assertAnswers(t)
 	assertNoGrowth(t, samples, duration/5)
