@@ -30,7 +30,7 @@ func giveGarbageRoom() {
 // afterCollection follows up a collection, and arranges to be called after the next
 // one: it finds the mark that nobody holds.
 func afterCollection(last int) {
-	percent := garbagePercent(liveBytes())
+	percent := garbagePercent(runtimeMetric("/gc/heap/live:bytes"))
 	if percent != last {
 		debug.SetGCPercent(percent)
 	}
@@ -44,9 +44,9 @@ func garbagePercent(live uint64) int {
 	return max(usualGarbage, int(garbageRoom*100/max(live, leastAlive)))
 }
 
-// liveBytes is how much the last collection found alive.
-func liveBytes() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+// runtimeMetric is the value of one of the runtime's own metrics, a whole number.
+func runtimeMetric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,11 +26,7 @@ func TestGarbagePercent(t *testing.T) {
 func TestGarbageHasRoomAsTheHeapGrowsAndShrinks(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Cleanup(func() { debug.SetGCPercent(usualGarbage) })
-	percent := func() uint64 {
-		sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
-		metrics.Read(sample)
-		return sample[0].Value.Uint64()
-	}
+	percent := func() uint64 { return runtimeMetric("/gc/gogc:percent") }
 	giveGarbageRoom()
 	alive := make([]byte, 8*garbageRoom)
 	runtime.GC()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A CA with a new key is no renewal: nothing that the old one has signed can be
@@ -62,8 +61,7 @@ func (n *namespace) probe(successes, failures *atomic.Int64) {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
-			_, err := n.client.CoreV1().Pods(n.name).Create(context.WithoutCancel(ctx),
-				pod("probe", onHost(reader("model-cache"), "node-a")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			err := n.askForPod()
 			if err == nil {
 				successes.Add(1)
 			} else {

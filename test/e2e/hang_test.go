@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A replica that hangs keeps its connections: nothing is closed, and nothing answers.
@@ -25,17 +24,17 @@ func TestAReplicaThatHangsHoldsPodsOnlyUntilItsProbeHasFailed(t *testing.T) {
 	n := newNamespace(t)
 	n.nodePVC("model-cache", "node-a", "the bytes of node-a")
 	victim := n.berthPods()[0]
-	asked := n.askSteadily()
-	require.Eventually(t, func() bool { _, last := asked.since(time.Time{}); return last >= 40 }, patience, interval, "nothing is answered")
-	failed, _ := asked.since(time.Time{})
+	calls := n.askSteadily()
+	require.Eventually(t, func() bool { _, last := calls.since(time.Time{}); return last >= 40 }, patience, interval, "nothing is answered")
+	failed, _ := calls.since(time.Time{})
 	require.Zero(t, failed)
 
 	pid := processOf(t, &victim)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	began := time.Now()
-	require.Eventually(t, func() bool { _, last := asked.since(began); return last >= 100 }, patience, interval, "calls go on failing")
-	failed, _ = asked.since(began)
+	require.Eventually(t, func() bool { _, last := calls.since(began); return last >= 100 }, patience, interval, "calls go on failing")
+	failed, _ = calls.since(began)
 	t.Logf("%d calls of 20 a second failed; %.0f s after it hung, 100 in a row had been answered", failed, time.Since(began).Seconds())
 	assert.Less(t, time.Since(began), 45*time.Second)
 
@@ -65,8 +64,7 @@ func (n *namespace) askSteadily() *asked {
 		for ticker := time.NewTicker(50 * time.Millisecond); ctx.Err() == nil; <-ticker.C {
 			running.Go(func() {
 				began := time.Now()
-				_, err := n.client.CoreV1().Pods(n.name).Create(context.WithoutCancel(ctx),
-					pod("probe", onHost(reader("model-cache"), "node-a")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				err := n.askForPod()
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				a.calls = append(a.calls, call{began, err})

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -52,6 +53,14 @@ func once(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 func pod(name string, template corev1.PodTemplateSpec) *corev1.Pod {
 	template.Name = name
 	return &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+}
+
+// askForPod asks for a pod on node-a that reads model-cache, as a dry run: Berth judges
+// it, and nothing is made. The call goes on to its end where a test's context is done.
+func (n *namespace) askForPod() error {
+	_, err := n.client.CoreV1().Pods(n.name).Create(context.WithoutCancel(n.t.Context()),
+		pod("asked-for", onHost(reader("model-cache"), "node-a")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
 }
 
 func selector() *metav1.LabelSelector {
