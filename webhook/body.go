@@ -80,15 +80,6 @@ func (b *bodies) put(buf *bytes.Buffer) {
 	b.pool.Put(buf)
 }
 
-// httpError is an answer that is no review: one line of text.
-type httpError struct {
-	code int
-	line string
-}
-
-// Error is the line.
-func (e *httpError) Error() string { return e.line }
-
 // read reads the body of a request into a buffer, at most limit bytes. Release
 // must be called when the buffer is needed no more.
 func (b *bodies) read(w http.ResponseWriter, r *http.Request, limit int64, into *bytes.Buffer) (release func(), problem *httpError) {
@@ -108,20 +99,20 @@ func unreadable(err error, limit int64) *httpError {
 	case err == nil:
 		return nil
 	case errors.Is(err, errBusy):
-		return &httpError{http.StatusServiceUnavailable, "berth is busy: " + errBusy.Error() + "; try again"}
+		return &httpError{causeBusy, "berth is busy: " + errBusy.Error() + "; try again"}
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge(limit)
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &httpError{http.StatusRequestTimeout, "the body did not arrive in time"}
+		return &httpError{causeSlow, "the body did not arrive in time"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &httpError{http.StatusBadRequest, "the body ended before it was complete"}
+		return &httpError{causeIncomplete, "the body ended before it was complete"}
 	default:
-		return &httpError{http.StatusBadRequest, fmt.Sprintf("the body can't be read: %v", err)}
+		return &httpError{causeIncomplete, fmt.Sprintf("the body can't be read: %v", err)}
 	}
 }
 
 func tooLarge(limit int64) *httpError {
-	return &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes (--max-request-bytes)", limit)}
+	return &httpError{causeTooLarge, fmt.Sprintf("the body is larger than %d bytes (--max-request-bytes)", limit)}
 }
 
 // checkContentType refuses everything but application/json. Parameters and
@@ -131,11 +122,11 @@ func checkContentType(header string) *httpError {
 		return nil
 	}
 	if header == "" {
-		return &httpError{http.StatusUnsupportedMediaType, "the content type is missing: send application/json"}
+		return &httpError{causeContentType, "the content type is missing: send application/json"}
 	}
 	media, _, err := mime.ParseMediaType(header)
 	if (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && media == "application/json" {
 		return nil
 	}
-	return &httpError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not supported: send application/json", header)}
+	return &httpError{causeContentType, fmt.Sprintf("the content type %.100q is not supported: send application/json", header)}
 }

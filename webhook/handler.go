@@ -57,7 +57,7 @@ func (h *reviewHandler) admit(r *http.Request) *httpError {
 		return problem
 	}
 	if err := h.ready.synced(); err != nil {
-		return &httpError{http.StatusServiceUnavailable, "berth is not ready: " + err.Error()}
+		return &httpError{causeNotReady, "berth is not ready: " + err.Error()}
 	}
 	return nil
 }
@@ -65,23 +65,22 @@ func (h *reviewHandler) admit(r *http.Request) *httpError {
 // failure is the answer to a review that has none.
 func failure(err error) *httpError {
 	if errors.As(err, new(*PanicError)) {
-		return &httpError{http.StatusInternalServerError, "berth failed to read the review: internal error"}
+		return &httpError{causeInternal, "berth failed to read the review: internal error"}
 	}
-	return &httpError{http.StatusBadRequest, short(err.Error())}
+	return &httpError{causeMalformed, short(err.Error())}
 }
 
 // fail answers with one line. The connection is closed where an unread body
 // may be in the way of the next request.
 func (h *reviewHandler) fail(w http.ResponseWriter, problem *httpError) {
-	h.metrics.observeFailure()
-	h.log.Debug("request failed", "code", problem.code, "error", oneLine(problem.line))
-	switch problem.code {
-	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
+	h.metrics.observeFailure(problem.cause)
+	h.log.Debug("request failed", "code", problem.code(), "cause", string(problem.cause), "error", oneLine(problem.line))
+	if problem.leavesBody() {
 		w.Header().Set("Connection", "close")
-	default:
+	} else {
 		h.hangUp(w)
 	}
-	writeLine(w, problem.code, problem.line)
+	writeLine(w, problem.code(), problem.line)
 }
 
 // hangUp asks the client, while the server drains, to dial again for its next

@@ -33,6 +33,7 @@ type Metrics struct {
 	refusals  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	liveReads *prometheus.CounterVec
+	failures  *prometheus.CounterVec
 	panics    prometheus.Counter
 	prepared  map[string]prepared // by resource
 }
@@ -51,6 +52,7 @@ func NewMetrics(g Gauges) *Metrics {
 		requests:  counters("berth_admission_requests_total", "Admission requests, by what became of them.", "resource", "operation", "result"),
 		refusals:  counters("berth_admission_refusals_total", "Refused admission requests, by reason.", "resource", "reason"),
 		liveReads: counters("berth_live_reads_total", "Calls to the API server that decisions needed.", "resource", "result"),
+		failures:  counters("berth_http_errors_total", "Requests that got an HTTP error and no decision, by cause.", "cause"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "berth_admission_duration_seconds",
 			Help:    "Time from the arrival of an admission request to its answer.",
@@ -60,7 +62,7 @@ func NewMetrics(g Gauges) *Metrics {
 			Name: "berth_panics_total", Help: "Bugs that were met and survived while a review was worked on.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.refusals, m.liveReads, m.durations, m.panics, buildInfo(g.Version), newGaugeCollector(g),
+	m.registry.MustRegister(m.requests, m.refusals, m.liveReads, m.failures, m.durations, m.panics, buildInfo(g.Version), newGaugeCollector(g),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.createSeries()
 	return m
@@ -93,6 +95,9 @@ func (m *Metrics) createSeries() {
 				p.requests[[2]string{operation, result}] = m.requests.WithLabelValues(resource, operation, result)
 			}
 		}
+	}
+	for cause := range codes {
+		m.failures.WithLabelValues(string(cause))
 	}
 	for _, resource := range readResources() {
 		for _, result := range readResults() {
@@ -127,4 +132,7 @@ func (m *Metrics) observe(req *admission.Request, d *admission.Decision, took ti
 }
 
 // observeFailure counts a request that got no decision.
-func (m *Metrics) observeFailure() { m.requests.WithLabelValues(other, other, resultError).Inc() }
+func (m *Metrics) observeFailure(why cause) {
+	m.requests.WithLabelValues(other, other, resultError).Inc()
+	m.failures.WithLabelValues(string(why)).Inc()
+}

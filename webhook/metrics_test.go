@@ -59,6 +59,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 		"berth_node_pvcs":                               5,
 		"berth_certificate_not_after_timestamp_seconds": 1,
 		"berth_build_info":                              1,
+		"berth_http_errors_total":                       8,
 		"berth_panics_total":                            1,
 	}, count)
 }

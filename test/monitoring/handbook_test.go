@@ -112,6 +112,17 @@ func TestHandbookNamesWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestHandbookExplainsEveryCause: each cause of an HTTP error that Berth counts.
+func TestHandbookExplainsEveryCause(t *testing.T) {
+	text := page(t)
+	_, families := serve(t).scrape(t)
+	series := families["berth_http_errors_total"].GetMetric()
+	require.NotEmpty(t, series)
+	for _, m := range series {
+		assert.Contains(t, text, "`"+m.GetLabel()[0].GetValue()+"`")
+	}
+}
+
 // TestHandbookValuesAreTheCharts: what is set with --set, and what is called a
 // value, is in values.yaml.
 func TestHandbookValuesAreTheCharts(t *testing.T) {
