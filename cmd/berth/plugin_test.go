@@ -14,9 +14,14 @@ import (
 // asPlugin runs the program as kubectl would: under the name of a plugin.
 func asPlugin(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
+	return runAs(t, pluginName, args...)
+}
+
+func runAs(t *testing.T, name string, args ...string) (stdout, stderr string) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	plugin := filepath.Join(t.TempDir(), pluginName)
+	plugin := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.Symlink(self, plugin))
 	cmd := exec.CommandContext(t.Context(), plugin, args...)
 	cmd.Env = append(os.Environ(), runMain+"=1", "KUBECONFIG=", "HOME="+t.TempDir())
@@ -30,6 +35,7 @@ func TestAsKubectlPlugin(t *testing.T) {
 	t.Run("help shows what kubectl users type, and no server", func(t *testing.T) {
 		stdout, _ := asPlugin(t, "--help")
 		assert.Contains(t, stdout, "\n  kubectl berth [command]\n")
+		assert.NotContains(t, stdout, "completion", "what it prints completes berth alone")
 		for _, command := range []string{"coverage", "expand", "review"} {
 			assert.Contains(t, stdout, "\n  "+command+" ")
 		}
@@ -63,8 +69,33 @@ func TestAsCalled(t *testing.T) {
 		"berth": "berth", "/usr/bin/berth": "berth", "/x/kubectl-berth": "kubectl berth", "kubectl-berth.exe": "kubectl berth", "kubectl-berths": "berth",
 	} {
 		root := newRoot()
-		asCalled(root, program)
+		args := asCalled(root, program, []string{"review"})
 		assert.Equal(t, want, root.CommandPath(), program)
+		assert.Equal(t, []string{"review"}, args, program)
+	}
+}
+
+func TestKubectlCompletesThePlugin(t *testing.T) {
+	cases := map[string]struct {
+		args         []string
+		want, absent []string
+	}{
+		"commands, but for the server's": {[]string{""}, []string{"coverage\t", "expand\t", "review\t"}, []string{"serve", "completion"}},
+		"a command that was begun":       {[]string{"cov"}, []string{"coverage\t"}, []string{"expand"}},
+		"flags":                          {[]string{"coverage", "--cl"}, []string{"--claim\t", "--cluster-file\t"}, []string{"--output"}},
+		"values":                         {[]string{"expand", "-o", ""}, []string{"json", "yaml"}, []string{"table"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			stdout, _ := runAs(t, completerName, tc.args...)
+			for _, want := range tc.want {
+				assert.Contains(t, "\n"+stdout, "\n"+want)
+			}
+			for _, absent := range tc.absent {
+				assert.NotContains(t, "\n"+stdout, "\n"+absent)
+			}
+			assert.Regexp(t, `\n:\d+\n$`, "\n"+stdout, "the directive that kubectl reads ends it")
+		})
 	}
 }
 

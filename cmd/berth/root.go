@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,8 +13,7 @@ import (
 // execute runs the command line and gives the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot() //nolint:contextcheck // cobra hands the context to RunE
-	asCalled(root, os.Args[0])
-	root.SetArgs(args)
+	root.SetArgs(asCalled(root, os.Args[0], args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -47,22 +44,6 @@ rewrites the pod's node-local claims to that node's PersistentVolumeClaims.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newServe(), newReview(), newCoverage(), newExpand())
 	return root
-}
-
-// pluginName is the program's name as a plugin of kubectl's, which kubectl
-// runs as "kubectl berth". One that starts with kubectl- on the PATH is a plugin.
-const pluginName = "kubectl-berth"
-
-// asCalled fits help and messages to the name by which the program was called.
-// A plugin is for people, who serve nothing.
-func asCalled(root *cobra.Command, program string) {
-	if strings.TrimSuffix(filepath.Base(program), ".exe") != pluginName {
-		return
-	}
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl berth"}
-	for _, cmd := range root.Commands() {
-		cmd.Hidden = cmd.Hidden || cmd.Name() == "serve"
-	}
 }
 
 // noArgs refuses arguments, which no command of Berth's takes.
