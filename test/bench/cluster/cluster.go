@@ -101,7 +101,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.Until(ctx, func(ctx context.Context) error { return get(ctx, c.etcdURL()+"/health") })
+	return p.Until(ctx, func(ctx context.Context) error { return IsOK(ctx, c.etcdURL()+"/health") })
 }
 
 func (c *Cluster) startAPIServer(ctx context.Context) error {

@@ -34,108 +34,69 @@ func apiWorld() world.World { return world.World{Nodes: 100, Claims: world.Names
 
 // runAPI measures the creation of pods.
 func (b *bench) runAPI(ctx context.Context) error {
-	for _, build := range []func(context.Context) error{b.buildWebhooks, b.buildCluster, b.buildKyverno} {
-		if err := build(ctx); err != nil {
+	if err := b.buildKyverno(ctx); err != nil {
+		return err
+	}
+	return b.onStage(ctx, "api", apiWorld(), func(ctx context.Context, s *stage) error {
+		if err := b.startForAPI(ctx, s); err != nil {
 			return err
 		}
-	}
-	folder, err := b.folder("api")
-	if err != nil {
-		return err
-	}
-	c, err := cluster.New(ctx, b.clusterPrograms(), folder, apiWorld())
-	if err != nil {
-		return err
-	}
-	defer c.Stop()
-	stop, err := b.startForAPI(ctx, c, folder)
-	defer stop()
-	if err != nil {
-		return err
-	}
-	recorder, err := result.Create(b.out, "api", b.machine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = recorder.Close() }()
-	client, err := c.Client()
-	if err != nil {
-		return err
-	}
-	for round := range rounds {
-		b.say("  round %d of %d", round+1, rounds)
-		for n, name := range apiNames() {
-			values, err := createPods(ctx, client, n)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+		if err := waitForAll(ctx, s.client); err != nil {
+			return err
+		}
+		for round := range rounds {
+			b.say("  round %d of %d", round+1, rounds)
+			for n, name := range apiNames() {
+				values, err := createPods(ctx, s.client, n)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				if err := s.recorder.Record(result.Sample{Case: "pods", Contender: name, Round: round + 1, Values: values}); err != nil {
+					return err
+				}
 			}
-			if err := recorder.Record(result.Sample{Case: "pods", Contender: name, Round: round + 1, Values: values}); err != nil {
-				return err
-			}
+		}
+		return nil
+	})
+}
+
+// startForAPI starts the webhooks and policies, each for its namespace.
+func (b *bench) startForAPI(ctx context.Context, s *stage) error {
+	berth, err := s.berth(ctx, b)
+	if err != nil {
+		return err
+	}
+	common, err := s.keep(b.startCommonWay(ctx, s.place, "--config="+s.Kubeconfig))
+	if err != nil {
+		return err
+	}
+	bare, err := s.keep(b.startFloor(ctx, s.place))
+	if err != nil {
+		return err
+	}
+	starts := map[string]func(name, namespace string) error{
+		"none":              func(string, string) error { return nil },
+		"bare-webhook":      func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, bare, true) },
+		"berth":             func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, berth, true) },
+		"berth-mutate-only": func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, berth, false) },
+		"common-way":        func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, common, false) },
+		"cel":               func(name, namespace string) error { return createPolicy(ctx, s.Cluster, name, namespace) },
+		"kyverno": func(_, namespace string) error {
+			_, err := s.keep(b.startKyverno(ctx, s.Cluster, s.place, namespace))
+			return err
+		},
+	}
+	for n, name := range apiNames() {
+		if err := starts[name](name, world.Namespace(n)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// startForAPI starts the webhooks and policies, each for its namespace.
-func (b *bench) startForAPI(ctx context.Context, c *cluster.Cluster, folder string) (stop func(), err error) {
-	var hooks []*hook
-	stop = func() {
-		for _, h := range hooks {
-			h.Stop()
-		}
-	}
-	p, err := newPlace(folder)
-	if err != nil {
-		return stop, err
-	}
-	berth, err := b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig)
-	if err != nil {
-		return stop, err
-	}
-	hooks = append(hooks, berth)
-	common, err := b.startCommonWay(ctx, p, "--config="+c.Kubeconfig)
-	if err != nil {
-		return stop, err
-	}
-	hooks = append(hooks, common)
-	bare, err := b.startFloor(ctx, p)
-	if err != nil {
-		return stop, err
-	}
-	hooks = append(hooks, bare)
-	for n, name := range apiNames() {
-		namespace := world.Namespace(n)
-		switch name {
-		case "bare-webhook":
-			err = c.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: namespace, URL: bare.url, CA: p.cert.PEM}, true)
-		case "berth", "berth-mutate-only":
-			err = c.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: namespace, URL: berth.url, CA: p.cert.PEM}, name == "berth")
-		case "common-way":
-			// The same configuration as Berth's: rules, conditions, reinvocation.
-			err = c.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: namespace, URL: common.url, CA: p.cert.PEM}, false)
-		case "cel":
-			err = createPolicy(ctx, c, name, namespace)
-		case "kyverno":
-			var kyverno *hook
-			if kyverno, err = b.startKyverno(ctx, c, p, namespace); err == nil {
-				hooks = append(hooks, kyverno)
-			}
-		}
-		if err != nil {
-			return stop, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return stop, b.waitForAll(ctx, c)
-}
-
 // waitForAll waits until every contender does its job: the API server takes a while
 // to learn of webhooks and policies.
-func (b *bench) waitForAll(ctx context.Context, c *cluster.Cluster) error {
-	client, err := c.Client()
-	if err != nil {
-		return err
-	}
+func waitForAll(ctx context.Context, client kubernetes.Interface) error {
 	for n, name := range apiNames() {
 		deadline := time.Now().Add(time.Minute)
 		for {

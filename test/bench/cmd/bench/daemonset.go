@@ -25,60 +25,26 @@ func daemonSetWorld() world.World { return world.World{Nodes: 1_000, Claims: wor
 // last pod's, with the real controller, in namespaces without a webhook, with
 // webhooks that do nothing, and with Berth as shipped.
 func (b *bench) runDaemonSet(ctx context.Context) error {
-	if err := b.buildWebhooks(ctx); err != nil {
-		return err
-	}
-	if err := b.buildCluster(ctx); err != nil {
-		return err
-	}
-	folder, err := b.folder("daemonset")
-	if err != nil {
-		return err
-	}
-	c, err := cluster.New(ctx, b.clusterPrograms(), folder, daemonSetWorld())
-	if err != nil {
-		return err
-	}
-	defer c.Stop()
-	p, err := newPlace(folder)
-	if err != nil {
-		return err
-	}
-	stop, err := b.startForDaemonSet(ctx, c, p)
-	defer stop()
-	if err != nil {
-		return err
-	}
-	if err := c.StartDaemonSetController(); err != nil {
-		return err
-	}
-	recorder, err := result.Create(b.out, "daemonset", b.machine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = recorder.Close() }()
-	client, err := c.Client()
-	if err != nil {
-		return err
-	}
-	return b.alternate(ctx, client, recorder)
+	return b.onStage(ctx, "daemonset", daemonSetWorld(), func(ctx context.Context, s *stage) error {
+		if err := b.startForDaemonSet(ctx, s); err != nil {
+			return err
+		}
+		if err := s.StartDaemonSetController(); err != nil {
+			return err
+		}
+		return b.alternate(ctx, s.client, s.recorder)
+	})
 }
 
 // daemonSetNames are what the pods of a DaemonSet go through; each has a namespace.
 func daemonSetNames() []string { return []string{"none", "bare-webhook", "berth", "berth-http2"} }
 
 // startForDaemonSet starts the webhooks for their namespaces.
-func (b *bench) startForDaemonSet(ctx context.Context, c *cluster.Cluster, p *place) (stop func(), err error) {
-	var hooks []*hook
-	stop = func() {
-		for _, h := range hooks {
-			h.Stop()
-		}
-	}
+func (b *bench) startForDaemonSet(ctx context.Context, s *stage) error {
 	starts := map[string]func() (*hook, error){
-		"bare-webhook": func() (*hook, error) { return b.startFloor(ctx, p) },
-		"berth":        func() (*hook, error) { return b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig) },
-		"berth-http2":  func() (*hook, error) { return b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig, withHTTP2) },
+		"bare-webhook": func() (*hook, error) { return s.keep(b.startFloor(ctx, s.place)) },
+		"berth":        func() (*hook, error) { return s.berth(ctx, b) },
+		"berth-http2":  func() (*hook, error) { return s.berth(ctx, b, withHTTP2) },
 	}
 	for n, name := range daemonSetNames() {
 		start := starts[name]
@@ -87,14 +53,13 @@ func (b *bench) startForDaemonSet(ctx context.Context, c *cluster.Cluster, p *pl
 		}
 		h, err := start()
 		if err != nil {
-			return stop, err
+			return err
 		}
-		hooks = append(hooks, h)
-		if err := c.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: world.Namespace(n), URL: h.url, CA: p.cert.PEM}, true); err != nil {
-			return stop, err
+		if err := s.shipped(ctx, b, name, world.Namespace(n), h, true); err != nil {
+			return err
 		}
 	}
-	return stop, nil
+	return nil
 }
 
 // alternate applies the DaemonSet in one namespace after the other, in turns. The first

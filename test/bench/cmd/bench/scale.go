@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"berth.dev/berth/test/bench/cluster"
 	"berth.dev/berth/test/bench/load"
 	"berth.dev/berth/test/bench/result"
 	"berth.dev/berth/test/bench/world"
@@ -26,44 +25,22 @@ func largest() world.World { return world.World{Nodes: 5_000, Claims: 20} }
 
 // runScale measures memory and time to ready on the largest cluster.
 func (b *bench) runScale(ctx context.Context) error {
-	if err := b.buildWebhooks(ctx); err != nil {
-		return err
-	}
-	if err := b.buildCluster(ctx); err != nil {
-		return err
-	}
-	folder, err := b.folder("scale")
-	if err != nil {
-		return err
-	}
 	b.say("  make a cluster of %d nodes and %d node PVCs with PVs", largest().Nodes, largest().Nodes*largest().Claims)
-	c, err := cluster.New(ctx, b.clusterPrograms(), folder, largest())
-	if err != nil {
-		return err
-	}
-	defer c.Stop()
-	recorder, err := result.Create(b.out, "scale", b.machine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = recorder.Close() }()
-	p, err := newPlace(folder)
-	if err != nil {
-		return err
-	}
-	p.env = memoryLimit()
-	for round := range scaleRounds {
-		b.say("  round %d of %d", round+1, scaleRounds)
-		h, err := b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig)
-		if err := recordSize(ctx, recorder, "berth", round+1, h, err); err != nil {
-			return err
+	return b.onStage(ctx, "scale", largest(), func(ctx context.Context, s *stage) error {
+		s.place.env = memoryLimit()
+		for round := range scaleRounds {
+			b.say("  round %d of %d", round+1, scaleRounds)
+			h, err := b.startBerth(ctx, s.place, "--kubeconfig="+s.Kubeconfig)
+			if err := recordSize(ctx, s.recorder, "berth", round+1, h, err); err != nil {
+				return err
+			}
+			h, err = b.startCommonWay(ctx, s.place, "--config="+s.Kubeconfig)
+			if err := recordSize(ctx, s.recorder, "common-way", round+1, h, err); err != nil {
+				return err
+			}
 		}
-		h, err = b.startCommonWay(ctx, p, "--config="+c.Kubeconfig)
-		if err := recordSize(ctx, recorder, "common-way", round+1, h, err); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // recordSize keeps how long a webhook took to become ready and how large it is, and

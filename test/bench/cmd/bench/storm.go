@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"berth.dev/berth/test/bench/cluster"
 	"berth.dev/berth/test/bench/load"
 	"berth.dev/berth/test/bench/result"
 	"berth.dev/berth/test/bench/world"
@@ -34,41 +33,14 @@ func stormWorld() world.World { return world.World{Nodes: 1_000, Claims: 10} }
 // runStorm sends reviews while PVCs change. It fails if an answer is wrong or comes
 // after the API server would have given up.
 func (b *bench) runStorm(ctx context.Context) error {
-	if err := b.buildWebhooks(ctx); err != nil {
-		return err
-	}
-	if err := b.buildCluster(ctx); err != nil {
-		return err
-	}
-	folder, err := b.folder("storm")
-	if err != nil {
-		return err
-	}
-	c, err := cluster.New(ctx, b.clusterPrograms(), folder, stormWorld())
-	if err != nil {
-		return err
-	}
-	defer c.Stop()
-	p, err := newPlace(folder)
-	if err != nil {
-		return err
-	}
-	p.env = memoryLimit()
-	berth, err := b.startBerth(ctx, p, "--kubeconfig="+c.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	defer berth.Stop()
-	recorder, err := result.Create(b.out, "storm", b.machine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = recorder.Close() }()
-	client, err := c.Client()
-	if err != nil {
-		return err
-	}
-	return b.storm(ctx, client, berth, recorder)
+	return b.onStage(ctx, "storm", stormWorld(), func(ctx context.Context, s *stage) error {
+		s.place.env = memoryLimit()
+		berth, err := s.berth(ctx, b)
+		if err != nil {
+			return err
+		}
+		return b.storm(ctx, s.client, berth, s.recorder)
+	})
 }
 
 // storm measures. An update that came too late counts: the writers run until the

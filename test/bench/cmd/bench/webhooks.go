@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -76,7 +75,7 @@ func (b *bench) startBerth(ctx context.Context, p *place, from ...string) (*hook
 	if err != nil {
 		return nil, err
 	}
-	err = h.Until(ctx, func(ctx context.Context) error { return isOK(ctx, "http://"+loopback(probes)+"/readyz") })
+	err = h.Until(ctx, func(ctx context.Context) error { return cluster.IsOK(ctx, "http://"+loopback(probes)+"/readyz") })
 	if err != nil {
 		h.Stop()
 		return nil, err
@@ -125,22 +124,6 @@ func serving(ctx context.Context) func(*hook, error) (*hook, error) {
 		}
 		return h, nil
 	}
-}
-
-func isOK(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
 }
 
 // writeWorld writes a world as a cluster file.
