@@ -19,7 +19,9 @@ FUZZTIME ?= 60s
 SOAK ?= 10m
 PARTS ?=
 HELM := $(GO) tool -modfile=test/tools/helm/go.mod helm
-GOLANGCI_LINT := $(GO) tool -modfile=test/tools/golangci-lint/go.mod golangci-lint
+GOLANGCI_LINT := $(GO) tool -modfile=$(CURDIR)/test/tools/golangci-lint/go.mod golangci-lint
+# The modules that hold code: the product's, and those of its tests.
+MODULES := . test/deploy test/monitoring test/e2e test/bench test/bench/decoders
 
 .PHONY: help
 help: ## list the targets
@@ -91,17 +93,11 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 .PHONY: lint
 lint: ## gofmt, vet and golangci-lint
 	@unformatted=$$(gofmt -l cmd webhook certs test); test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
-	$(GO) vet ./...
-	cd test/deploy && $(GO) vet ./...
-	cd test/monitoring && $(GO) vet ./...
-	cd test/e2e && $(GO) vet -tags e2e ./...
-	cd test/bench && $(GO) vet ./...
-	cd test/bench/decoders && $(GO) vet ./...
-	$(GOLANGCI_LINT) run ./...
+	for module in $(MODULES); do (cd $$module && $(GO) vet -tags e2e ./... && $(GOLANGCI_LINT) run --build-tags e2e ./...); done
 
 .PHONY: verify
 verify: $(BIN) ## what is generated or repeated is up to date: go.mod, goldens, README, chart and berth.yaml
-	for module in . test/deploy test/monitoring test/e2e test/bench test/bench/decoders test/tools/helm test/tools/golangci-lint; do (cd $$module && $(GO) mod tidy -diff); done
+	for module in $(MODULES) test/tools/helm test/tools/golangci-lint; do (cd $$module && $(GO) mod tidy -diff); done
 	$(GO) mod verify
 	$(GO) test -count=1 -run 'Readme|Fixtures|Rooms' ./cmd/berth ./test/ ./test/rooms
 	$(HELM) lint --strict deploy/chart

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const (
@@ -33,4 +34,13 @@ func asCalled(root *cobra.Command, program string, args []string) []string {
 		return append([]string{cobra.ShellCompRequestCmd}, args...)
 	}
 	return args
+}
+
+// unquoteUsages takes off the backquotes by which help finds the name of a flag's
+// value: a shell would show them.
+func unquoteUsages(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { _, flag.Usage = pflag.UnquoteUsage(flag) })
+	for _, sub := range cmd.Commands() {
+		unquoteUsages(sub)
+	}
 }

@@ -121,6 +121,7 @@ func TestCompletion(t *testing.T) {
 			for _, want := range tc.want {
 				assert.Contains(t, "\n"+stdout, "\n"+want)
 			}
+			assert.NotContains(t, stdout, "`")
 		})
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

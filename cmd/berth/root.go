@@ -13,7 +13,11 @@ import (
 // execute runs the command line and gives the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot() //nolint:contextcheck // cobra hands the context to RunE
-	root.SetArgs(asCalled(root, os.Args[0], args))
+	args = asCalled(root, os.Args[0], args)
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		unquoteUsages(root)
+	}
+	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)

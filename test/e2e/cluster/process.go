@@ -39,7 +39,7 @@ func (c *Cluster) start(name, program string, args ...string) error {
 	defer func() { _ = log.Close() }()
 	// The network namespace alone: with a mount namespace of its own (ip netns
 	// exec), containerd would not see the volumes that the kubelet mounts.
-	cmd := exec.Command("nsenter", append([]string{"--net=" + namespacePath, "--", program}, args...)...)
+	cmd := exec.CommandContext(context.Background(), "nsenter", append([]string{"--net=" + namespacePath, "--", program}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

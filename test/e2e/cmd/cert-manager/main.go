@@ -23,8 +23,9 @@ func main() {
 	_ = flags.Parse(os.Args[1:])
 	ctrl.SetLogger(klog.Background())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := run(ctx, *kubeconfig); err != nil {
+	err := run(ctx, *kubeconfig)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cert-manager:", err)
 		os.Exit(1)
 	}
