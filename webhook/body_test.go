@@ -37,9 +37,13 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func postReader(h http.Handler, body io.Reader, length int64) *httptest.ResponseRecorder {
+	return postTyped(h, "application/json", body, length)
+}
+
+func postTyped(h http.Handler, contentType string, body io.Reader, length int64) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/mutate", body)
 	r.ContentLength = length
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w

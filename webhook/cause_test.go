@@ -1,11 +1,9 @@
 package webhook
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -18,27 +16,27 @@ import (
 
 // failing makes a server's requests fail for one cause.
 type failing struct {
-	prepare func(*Config)
-	body    io.Reader
-	header  string
-	code    int
-	closes  bool // the connection, on which a body may be unread
+	prepare     func(*Config)
+	body        io.Reader
+	contentType string // JSON's if it is empty
+	code        int
+	closes      bool // the connection, on which a body may be unread
 }
 
 // failures has a request for every cause.
 func failures() map[cause]failing {
 	text := func(s string) io.Reader { return strings.NewReader(s) }
 	return map[cause]failing{
-		causeNotReady: {code: 503, closes: true, body: text("{}"), header: "application/json",
+		causeNotReady: {code: 503, closes: true, body: text("{}"),
 			prepare: func(c *Config) { c.Synced = func() error { return errors.New("nodes: not listed yet") } }},
-		causeBusy: {code: 503, closes: true, body: &endless{}, header: "application/json",
+		causeBusy: {code: 503, closes: true, body: &endless{},
 			prepare: func(c *Config) { c.MaxRequestBytes = 2 * heldMax }},
-		causeTooLarge:    {code: 413, closes: true, body: &endless{}, header: "application/json"},
-		causeSlow:        {code: 408, closes: true, body: iotest.ErrReader(os.ErrDeadlineExceeded), header: "application/json"},
-		causeIncomplete:  {code: 400, body: iotest.ErrReader(io.ErrUnexpectedEOF), header: "application/json"},
-		causeContentType: {code: 415, body: text("{}"), header: "text/xml"},
-		causeMalformed:   {code: 400, body: text("garbage"), header: "application/json"},
-		causeInternal: {code: 500, body: text("{}"), header: "application/json",
+		causeTooLarge:    {code: 413, closes: true, body: &endless{}},
+		causeSlow:        {code: 408, closes: true, body: iotest.ErrReader(os.ErrDeadlineExceeded)},
+		causeIncomplete:  {code: 400, body: iotest.ErrReader(io.ErrUnexpectedEOF)},
+		causeContentType: {code: 415, body: text("{}"), contentType: "text/xml"},
+		causeMalformed:   {code: 400, body: text("garbage")},
+		causeInternal: {code: 500, body: text("{}"),
 			prepare: func(c *Config) {
 				c.Pipeline.decode = func([]byte) (*admission.Request, error) { panic("decode is broken") }
 			}},
@@ -54,11 +52,7 @@ func TestEveryFailureIsCountedByItsCause(t *testing.T) {
 			if tc.prepare != nil {
 				tc.prepare(&c)
 			}
-			r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/mutate", tc.body)
-			r.ContentLength = -1
-			r.Header.Set("Content-Type", tc.header)
-			w := httptest.NewRecorder()
-			NewServer(c).AdmissionHandler().ServeHTTP(w, r)
+			w := postTyped(NewServer(c).AdmissionHandler(), cmp.Or(tc.contentType, "application/json"), tc.body, -1)
 			assert.Equal(t, tc.code, w.Code, w.Body.String())
 			assert.Equal(t, tc.closes, w.Header().Get("Connection") == "close")
 			for name, value := range seriesOf(t, c.Metrics) {

@@ -96,8 +96,8 @@ func (m *Metrics) createSeries() {
 			}
 		}
 	}
-	for cause := range codes {
-		m.failures.WithLabelValues(string(cause))
+	for why := range codes {
+		m.failures.WithLabelValues(string(why))
 	}
 	for _, resource := range readResources() {
 		for _, result := range readResults() {

@@ -4,15 +4,12 @@ package e2e
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestEachPodOfADaemonSetReadsItsOwnNodesBytes(t *testing.T) {
@@ -120,13 +117,7 @@ func (n *namespace) awaitReadySoon(name string, bound time.Time) {
 // kubeletTooEarly tells whether the kubelet saw the pod's assignment before the node
 // authorizer did, and so was not let read the PVC (plugin/pkg/auth/authorizer/node).
 func (n *namespace) kubeletTooEarly(pod string) bool {
-	events, err := n.client.CoreV1().Events(n.name).List(n.t.Context(), metav1.ListOptions{
-		FieldSelector: "reason=FailedMount,involvedObject.name=" + pod,
-	})
-	require.NoError(n.t, err)
-	return slices.ContainsFunc(events.Items, func(event corev1.Event) bool {
-		return strings.Contains(event.Message, "no relationship found between node")
-	})
+	return n.hasEvent("reason=FailedMount,involvedObject.name="+pod, "no relationship found between node")
 }
 
 func (n *namespace) assertEachReadsItsOwn(pods []corev1.Pod) {

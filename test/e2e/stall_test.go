@@ -3,11 +3,13 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -51,14 +53,13 @@ func (n *namespace) unpredictablePVC(node string) {
 
 func (n *namespace) awaitEvent(reason, message string) {
 	n.t.Helper()
-	require.Eventually(n.t, func() bool {
-		events, err := n.client.CoreV1().Events(n.name).List(n.t.Context(), metav1.ListOptions{})
-		require.NoError(n.t, err)
-		for _, event := range events.Items {
-			if event.Reason == reason && strings.Contains(event.Message, message) {
-				return true
-			}
-		}
-		return false
-	}, patience, interval, "no event %s says %s", reason, message)
+	require.Eventually(n.t, func() bool { return n.hasEvent("reason="+reason, message) }, patience, interval, "no event %s says %s", reason, message)
+}
+
+// hasEvent tells whether one of the events that a field selector selects says so.
+func (n *namespace) hasEvent(fields, message string) bool {
+	n.t.Helper()
+	events, err := n.client.CoreV1().Events(n.name).List(n.t.Context(), metav1.ListOptions{FieldSelector: fields})
+	require.NoError(n.t, err)
+	return slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return strings.Contains(event.Message, message) })
 }

@@ -62,7 +62,7 @@ func (b *bench) runAPI(ctx context.Context) error {
 
 // startForAPI starts the webhooks and policies, each for its namespace.
 func (b *bench) startForAPI(ctx context.Context, s *stage) error {
-	berth, err := s.berth(ctx, b)
+	berth, err := s.berth(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,10 @@ func (b *bench) startForAPI(ctx context.Context, s *stage) error {
 	}
 	starts := map[string]func(name, namespace string) error{
 		"none":              func(string, string) error { return nil },
-		"bare-webhook":      func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, bare, true) },
-		"berth":             func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, berth, true) },
-		"berth-mutate-only": func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, berth, false) },
-		"common-way":        func(name, namespace string) error { return s.shipped(ctx, b, name, namespace, common, false) },
+		"bare-webhook":      func(name, namespace string) error { return s.shipped(ctx, name, namespace, bare, true) },
+		"berth":             func(name, namespace string) error { return s.shipped(ctx, name, namespace, berth, true) },
+		"berth-mutate-only": func(name, namespace string) error { return s.shipped(ctx, name, namespace, berth, false) },
+		"common-way":        func(name, namespace string) error { return s.shipped(ctx, name, namespace, common, false) },
 		"cel":               func(name, namespace string) error { return createPolicy(ctx, s.Cluster, name, namespace) },
 		"kyverno": func(_, namespace string) error {
 			_, err := s.keep(b.startKyverno(ctx, s.Cluster, s.place, namespace))

@@ -43,8 +43,8 @@ func daemonSetNames() []string { return []string{"none", "bare-webhook", "berth"
 func (b *bench) startForDaemonSet(ctx context.Context, s *stage) error {
 	starts := map[string]func() (*hook, error){
 		"bare-webhook": func() (*hook, error) { return s.keep(b.startFloor(ctx, s.place)) },
-		"berth":        func() (*hook, error) { return s.berth(ctx, b) },
-		"berth-http2":  func() (*hook, error) { return s.berth(ctx, b, withHTTP2) },
+		"berth":        func() (*hook, error) { return s.berth(ctx) },
+		"berth-http2":  func() (*hook, error) { return s.berth(ctx, withHTTP2) },
 	}
 	for n, name := range daemonSetNames() {
 		start := starts[name]
@@ -55,7 +55,7 @@ func (b *bench) startForDaemonSet(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		if err := s.shipped(ctx, b, name, world.Namespace(n), h, true); err != nil {
+		if err := s.shipped(ctx, name, world.Namespace(n), h, true); err != nil {
 			return err
 		}
 	}

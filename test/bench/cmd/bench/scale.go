@@ -25,7 +25,6 @@ func largest() world.World { return world.World{Nodes: 5_000, Claims: 20} }
 
 // runScale measures memory and time to ready on the largest cluster.
 func (b *bench) runScale(ctx context.Context) error {
-	b.say("  make a cluster of %d nodes and %d node PVCs with PVs", largest().Nodes, largest().Nodes*largest().Claims)
 	return b.onStage(ctx, "scale", largest(), func(ctx context.Context, s *stage) error {
 		s.place.env = memoryLimit()
 		for round := range scaleRounds {

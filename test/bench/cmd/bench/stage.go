@@ -13,6 +13,7 @@ import (
 // stage is what a part with a real API server measures on.
 type stage struct {
 	*cluster.Cluster
+	bench    *bench
 	place    *place
 	client   *kubernetes.Clientset
 	recorder *result.Recorder
@@ -31,7 +32,8 @@ func (b *bench) onStage(ctx context.Context, part string, w world.World, measure
 	if err != nil {
 		return err
 	}
-	s := &stage{}
+	b.say("  make a cluster of %d nodes and %d node PVCs with PVs", w.Nodes, w.Nodes*w.Claims)
+	s := &stage{bench: b}
 	if s.Cluster, err = cluster.New(ctx, b.clusterPrograms(), folder, w); err != nil {
 		return err
 	}
@@ -51,8 +53,8 @@ func (b *bench) onStage(ctx context.Context, part string, w world.World, measure
 }
 
 // berth starts Berth on the cluster, to run till the end.
-func (s *stage) berth(ctx context.Context, b *bench, flags ...string) (*hook, error) {
-	return s.keep(b.startBerth(ctx, s.place, append(flags, "--kubeconfig="+s.Kubeconfig)...))
+func (s *stage) berth(ctx context.Context, flags ...string) (*hook, error) {
+	return s.keep(s.bench.startBerth(ctx, s.place, append(flags, "--kubeconfig="+s.Kubeconfig)...))
 }
 
 // keep has a webhook, if it started, run till the end.
@@ -71,6 +73,6 @@ func (s *stage) stopHooks() {
 
 // shipped has the API server call a webhook for one namespace, as Berth is shipped:
 // rules, conditions, reinvocation, and the twin, too, if asked for.
-func (s *stage) shipped(ctx context.Context, b *bench, name, namespace string, h *hook, twin bool) error {
-	return s.Shipped(ctx, b.root, cluster.Hook{Name: name, Namespace: namespace, URL: h.url, CA: s.place.cert.PEM}, twin)
+func (s *stage) shipped(ctx context.Context, name, namespace string, h *hook, twin bool) error {
+	return s.Shipped(ctx, s.bench.root, cluster.Hook{Name: name, Namespace: namespace, URL: h.url, CA: s.place.cert.PEM}, twin)
 }

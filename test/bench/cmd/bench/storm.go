@@ -35,7 +35,7 @@ func stormWorld() world.World { return world.World{Nodes: 1_000, Claims: 10} }
 func (b *bench) runStorm(ctx context.Context) error {
 	return b.onStage(ctx, "storm", stormWorld(), func(ctx context.Context, s *stage) error {
 		s.place.env = memoryLimit()
-		berth, err := s.berth(ctx, b)
+		berth, err := s.berth(ctx)
 		if err != nil {
 			return err
 		}
