@@ -20,7 +20,7 @@
 //	413  the body is larger than allowed
 //	415  the content type is not application/json
 //	500  a bug, met before the uid was known
-//	503  the cluster has not been read yet
+//	503  the cluster has not been read yet, or too many large bodies are held
 //
 // The package knows no client and no certificate source: both come in through
 // the small interfaces and functions of [Config] and [NewPipeline].
