@@ -18,11 +18,14 @@ const (
 	// counts: the heap breathes, and a busy machine makes requests overlap, but
 	// what leaks lifts the floor.
 	floors = 16
-	// growthLimit is how much the line through these floors may rise in all, as a
-	// share of their mean. At this rate for ten minutes and 55 MiB resident, a leak
-	// of 150 bytes a review is over it.
-	growthLimit = 0.10
-	// goroutineSlack is how much more the line of small numbers may rise.
+	// What the line through these floors may rise in all: by a slack, which a busy
+	// machine's overlapping requests need, and by so much for each review. A leak of
+	// 200 bytes a review, or of a goroutine or a file in a thousand, is over both
+	// together after ten minutes.
+	memorySlack, memoryPerReview = 4.0, 100.0 / (1 << 20) // MiB
+	countSlack, countPerReview   = 10.0, 1.0 / 2000
+	// goroutineSlack is how many goroutines may be more than before the load came, once
+	// it is gone.
 	goroutineSlack = 5
 )
 
@@ -76,20 +79,22 @@ func assertNoGrowth(t *testing.T, samples []soakSample, since time.Duration) {
 		samples = samples[1:]
 	}
 	require.Greater(t, len(samples), 10, "too few samples to draw a line")
-	for name, of := range map[string]func(soakSample) float64{
-		"resident memory, MiB": func(s soakSample) float64 { return s.resident / (1 << 20) },
-		"goroutines":           func(s soakSample) float64 { return s.goroutines },
-		"heap in use, MiB":     func(s soakSample) float64 { return s.heap / (1 << 20) },
-		"open files":           func(s soakSample) float64 { return s.files },
+	first, last := samples[0], samples[len(samples)-1]
+	reviews := last.reviews - first.reviews
+	memory, count := memorySlack+memoryPerReview*reviews, countSlack+countPerReview*reviews
+	for name, what := range map[string]struct {
+		of    func(soakSample) float64
+		limit float64
+	}{
+		"resident memory, MiB": {func(s soakSample) float64 { return s.resident / (1 << 20) }, memory},
+		"heap in use, MiB":     {func(s soakSample) float64 { return s.heap / (1 << 20) }, memory},
+		"goroutines":           {func(s soakSample) float64 { return s.goroutines }, count},
+		"open files":           {func(s soakSample) float64 { return s.files }, count},
 	} {
-		line := fit(samples, of)
-		t.Logf("%-20s mean %.1f, least %.1f, most %.1f; the floor rises by %+.2f (%+.1f %%) from %s to %s",
-			name+":", line.mean, line.least, line.most, line.growth, 100*line.growth/line.mean, samples[0].at.Round(time.Second), samples[len(samples)-1].at.Round(time.Second))
-		slack := 0.0
-		if name == "goroutines" || name == "open files" {
-			slack = goroutineSlack
-		}
-		assert.Less(t, line.growth, growthLimit*line.mean+slack, "%s grow", name)
+		line := fit(samples, what.of)
+		t.Logf("%-21s mean %.1f, least %.1f, most %.1f; the floor rises by %+.2f (limit %.1f) in %.0f reviews, from %s to %s",
+			name+":", line.mean, line.least, line.most, line.growth, what.limit, reviews, first.at.Round(time.Second), last.at.Round(time.Second))
+		assert.Less(t, line.growth, what.limit, "%s grow", name)
 	}
 }
 

@@ -73,7 +73,10 @@ func (c *Cluster) Down(ctx context.Context) error {
 	for _, name := range slices.Backward(controlPlane) {
 		errs = append(errs, c.stop(ctx, name))
 	}
-	errs = append(errs, removeNetwork(ctx), unmountBelow(c.state()))
+	if c.ownsNetwork() {
+		errs = append(errs, removeNetwork(ctx))
+	}
+	errs = append(errs, unmountBelow(c.state()))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // HostAddress is this machine's address on the cluster's network: where the API
@@ -24,12 +26,18 @@ const (
 	cniBin        = "/usr/lib/cni"
 )
 
+// nsfs is the file system of namespaces, by its number in linux/magic.h.
+const nsfs = 0x6e736673
+
 // makeNetwork makes the network namespace and a pair of links into it. An address
 // of the namespace stands for the API server's Service, so that pods reach it
 // without kube-proxy.
 func (c *Cluster) makeNetwork(ctx context.Context) error {
-	if _, err := os.Stat(namespacePath); err == nil {
+	if networkExists() && c.ownsNetwork() {
 		return nil
+	}
+	if err := clearNetwork(ctx); err != nil {
+		return err
 	}
 	inside := "-n " + namespace + " "
 	for _, line := range []string{
@@ -43,7 +51,7 @@ func (c *Cluster) makeNetwork(ctx context.Context) error {
 		inside + "link set eth0 up",
 	} {
 		if err := run(ctx, "", "ip", strings.Fields(line)...); err != nil {
-			return err
+			return errors.Join(err, removeNetwork(context.WithoutCancel(ctx)))
 		}
 	}
 	return c.writeCNI()
@@ -54,21 +62,54 @@ func addNodeAddress(ctx context.Context, address string) error {
 	return run(ctx, "", "ip", "-n", namespace, "addr", "replace", address+"/24", "dev", "eth0")
 }
 
+// networkExists tells a namespace from the empty file of its name that a restart of
+// the machine may leave.
+func networkExists() bool {
+	var at syscall.Statfs_t
+	return syscall.Statfs(namespacePath, &at) == nil && at.Type == nsfs
+}
+
+// ownsNetwork tells whether this checkout made the namespace to its end.
+func (c *Cluster) ownsNetwork() bool {
+	_, err := os.Stat(c.cniConfig())
+	return err == nil
+}
+
+// clearNetwork removes what an attempt, a restart of the machine or a checkout that
+// is gone has left, but not the network of a cluster that runs.
+func clearNetwork(ctx context.Context) error {
+	if networkExists() {
+		pids, err := output(ctx, "", "ip", "netns", "pids", namespace)
+		if err != nil {
+			return err
+		}
+		if users := strings.Fields(pids); len(users) > 0 {
+			return fmt.Errorf("the cluster of another checkout runs on this machine: make cluster-down there, or end its processes: %s", strings.Join(users, " "))
+		}
+	}
+	return removeNetwork(ctx)
+}
+
 // removeNetwork takes the links and bridges away with the namespace.
 func removeNetwork(ctx context.Context) error {
-	if _, err := os.Stat(namespacePath); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	// The pair goes with either end, at once; the namespace itself only when its
 	// last process is gone.
 	_ = run(ctx, "", "ip", "link", "del", hostLink)
-	return run(ctx, "", "ip", "netns", "del", namespace)
+	if networkExists() {
+		return run(ctx, "", "ip", "netns", "del", namespace)
+	}
+	if err := os.Remove(namespacePath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove what is left of the network namespace: %w", err)
+	}
+	return nil
 }
+
+func (c *Cluster) cniConfig() string { return c.state("cni", "10-berth-e2e.conflist") }
 
 // writeCNI says how pods are attached: one bridge for all nodes, and one range
 // from which both take addresses.
 func (c *Cluster) writeCNI() error {
-	if err := os.MkdirAll(c.state("cni"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.cniConfig()), 0o755); err != nil {
 		return fmt.Errorf("make the CNI folder: %w", err)
 	}
 	text := fmt.Sprintf(`{
@@ -88,5 +129,5 @@ func (c *Cluster) writeCNI() error {
   }]
 }
 `, c.state("ipam"), podCIDR)
-	return os.WriteFile(c.state("cni", "10-berth-e2e.conflist"), []byte(text), 0o644)
+	return os.WriteFile(c.cniConfig(), []byte(text), 0o644)
 }
