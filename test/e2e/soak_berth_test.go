@@ -32,10 +32,10 @@ type soakBerth struct {
 	roots   *x509.CertPool
 }
 
-// soakSample is what the process says of itself.
+// soakSample is what the process says of itself, and when.
 type soakSample struct {
 	at                                time.Duration // since the load began
-	reviews                           float64       // sent until then
+	reviews                           int64         // sent until then
 	resident, goroutines, heap, files float64
 }
 
@@ -145,11 +145,11 @@ func (b *soakBerth) sampleWhile(t *testing.T, l *soakLoad, duration time.Duratio
 			require.FailNow(t, "berth ended", "%v\n%s", err, b.lastOfLog(t))
 		}
 		s := b.sample(t)
-		s.at, s.reviews = time.Since(begun), float64(l.sent.Load())
+		s.at, s.reviews = time.Since(begun), l.sent.Load()
 		samples = append(samples, s)
 		if s.at-told >= time.Minute {
 			told = s.at
-			t.Logf("%5s: %.0f reviews, %.1f MiB resident, %.1f MiB heap in use, %.0f goroutines, %.0f open files",
+			t.Logf("%5s: %d reviews, %.1f MiB resident, %.1f MiB heap in use, %.0f goroutines, %.0f open files",
 				s.at.Round(time.Second), s.reviews, s.resident/(1<<20), s.heap/(1<<20), s.goroutines, s.files)
 		}
 	}

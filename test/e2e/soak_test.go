@@ -80,7 +80,7 @@ func assertNoGrowth(t *testing.T, samples []soakSample, since time.Duration) {
 	}
 	require.Greater(t, len(samples), 10, "too few samples to draw a line")
 	first, last := samples[0], samples[len(samples)-1]
-	reviews := last.reviews - first.reviews
+	reviews := float64(last.reviews - first.reviews)
 	memory, count := memorySlack+memoryPerReview*reviews, countSlack+countPerReview*reviews
 	for name, what := range map[string]struct {
 		of    func(soakSample) float64

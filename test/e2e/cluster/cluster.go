@@ -40,6 +40,9 @@ func (c *Cluster) Up(ctx context.Context) error {
 	if err := c.checkMachine(); err != nil {
 		return err
 	}
+	if err := c.checkNetwork(ctx); err != nil {
+		return err
+	}
 	steps := []struct {
 		name string
 		do   func(context.Context) error

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -36,7 +35,7 @@ func (c *Cluster) makeNetwork(ctx context.Context) error {
 	if networkExists() && c.ownsNetwork() {
 		return nil
 	}
-	if err := clearNetwork(ctx); err != nil {
+	if err := removeNetwork(ctx); err != nil {
 		return err
 	}
 	inside := "-n " + namespace + " "
@@ -75,19 +74,20 @@ func (c *Cluster) ownsNetwork() bool {
 	return err == nil
 }
 
-// clearNetwork removes what an attempt, a restart of the machine or a checkout that
-// is gone has left, but not the network of a cluster that runs.
-func clearNetwork(ctx context.Context) error {
-	if networkExists() {
-		pids, err := output(ctx, "", "ip", "netns", "pids", namespace)
-		if err != nil {
-			return err
-		}
-		if users := strings.Fields(pids); len(users) > 0 {
-			return fmt.Errorf("the cluster of another checkout runs on this machine: make cluster-down there, or end its processes: %s", strings.Join(users, " "))
-		}
+// checkNetwork refuses while a network that this checkout didn't make has processes.
+// Without them it is what an attempt or a checkout that is gone has left.
+func (c *Cluster) checkNetwork(ctx context.Context) error {
+	if !networkExists() || c.ownsNetwork() {
+		return nil
 	}
-	return removeNetwork(ctx)
+	pids, err := output(ctx, "", "ip", "netns", "pids", namespace)
+	if err != nil {
+		return err
+	}
+	if users := strings.Fields(pids); len(users) > 0 {
+		return fmt.Errorf("a cluster of another checkout runs on this machine: make cluster-down there, or end its processes: %s", strings.Join(users, " "))
+	}
+	return nil
 }
 
 // removeNetwork takes the links and bridges away with the namespace.
@@ -109,7 +109,7 @@ func (c *Cluster) cniConfig() string { return c.state("cni", "10-berth-e2e.confl
 // writeCNI says how pods are attached: one bridge for all nodes, and one range
 // from which both take addresses.
 func (c *Cluster) writeCNI() error {
-	if err := os.MkdirAll(filepath.Dir(c.cniConfig()), 0o755); err != nil {
+	if err := os.MkdirAll(c.state("cni"), 0o755); err != nil {
 		return fmt.Errorf("make the CNI folder: %w", err)
 	}
 	text := fmt.Sprintf(`{
